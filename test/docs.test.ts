@@ -8,6 +8,8 @@ import { DOCUMENTS, readDocument } from "../scripts/docs/documents.ts"
 import { makeSlugs } from "../scripts/docs/markdown.ts"
 import { renderPage } from "../scripts/docs/page.ts"
 import { withSettingsTables } from "../scripts/settings-table.ts"
+import { controlFindings } from "../src/cli/check/control.ts"
+import { hoursText } from "../src/cli/check/hours.ts"
 import { Documented } from "../src/http/Api.ts"
 import { EndState, TicketState } from "../src/protocol/ticket.ts"
 import { NO_VARIABLES } from "../src/settings/given.ts"
@@ -260,6 +262,32 @@ describe("start.md", () => {
       const resolved = resolveSettings(JSON.parse(written), NO_VARIABLES)
       assert.isTrue(Result.isSuccess(resolved), `${name}: ${String(resolved)}`)
     }
+  })
+})
+
+describe("control.md", () => {
+  const document = readDocument("control")
+  const [, written = ""] = /```json\n([\s\S]*?)```/.exec(document) ?? []
+  const resolved = resolveSettings(
+    JSON.parse(written.replaceAll("…", "0123456789abcdef0123456789abcdef")),
+    NO_VARIABLES,
+  )
+  /** A Monday at ten, in Berlin. */
+  const now = Date.parse("2026-11-23T09:00:00Z")
+
+  it("begins with a whole settings file, about which there is nothing to warn", () => {
+    assert.deepStrictEqual(Result.isFailure(resolved) ? resolved.failure.message : resolved.success.warnings, [])
+  })
+
+  it("shows what `voicegate check` says of that file", () => {
+    const [campaign] = Result.isSuccess(resolved) ? resolved.success.tree.Campaigns : []
+    if (campaign?.Hours === undefined) return assert.fail("The file has no hours.")
+    const lines = controlFindings(campaign, now).map(
+      ({ message, name }) => `ok    ${name}, campaign default: ${message}\n`,
+    )
+    assert.lengthOf(lines, 5)
+    for (const line of [...lines, `ok    hours, campaign default: ${hoursText(campaign.Hours, now)}\n`])
+      assert.include(document, line)
   })
 })
 

@@ -7,7 +7,7 @@ export const folder: string = join(import.meta.dirname, "../../src/docs")
 /** The documents in groups, as pages list them. `start` is also the page at `/docs`. */
 export const GROUPS = [
   { label: "Begin", names: ["start", "guides", "vendors", "configuration", "troubleshooting"] },
-  { label: "Build in", names: ["embedding", "application", "effect", "control"] },
+  { label: "Build in", names: ["embedding", "application", "effect", "control", "control-reference"] },
   {
     label: "Run",
     names: ["deploying", "redis", "upgrading", "backup", "operating", "monitoring", "failures", "privacy"],

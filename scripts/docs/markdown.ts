@@ -38,7 +38,7 @@ export const makeSlugs = (): ((heading: string) => string) => {
 /** The target of a document's link on its page. */
 const hrefOnPage = (href: string): string => {
   if (/^(#|https:)/.test(href)) return href
-  const [, name = "", anchor = ""] = /^([a-z]+)\.md(#.*)?$/.exec(href) ?? []
+  const [, name = "", anchor = ""] = /^([a-z-]+)\.md(#.*)?$/.exec(href) ?? []
   if (!DOCUMENTS.some((each) => each === name)) throw new Error(`The gate serves nothing at this link: ${href}`)
   return name + anchor
 }
@@ -46,6 +46,10 @@ const hrefOnPage = (href: string): string => {
 /** Coloured code in fewer bytes, since pages are in the package: `<i class="attr">` for `<span class="hljs-attr">`. */
 const shorter = (html: string): string =>
   html.replaceAll('<span class="hljs-', '<i class="').replaceAll("</span>", "</i>")
+
+/** Quotes need no entities in text, and rows and cells no end tags: the package has fewer bytes. */
+const withoutNeedless = (html: string): string =>
+  html.replaceAll(/>[^<]+/g, (text) => text.replaceAll("&quot;", '"').replaceAll("&#39;", "'"))
 
 const codeOf = ({ lang: language = "", text }: Tokens.Code): string => {
   if (language !== "" && highlighter.getLanguage(language) === undefined)
@@ -157,26 +161,26 @@ export const render = (markdown: string): { readonly html: string; readonly sect
         const html = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens)
         const labels = header.map(({ tokens }) => this.parser.parseInline(tokens, this.parser.textRenderer))
         const isNumber = ({ align }: Tokens.TableCell) => align === "right"
-        const head = header.map((cell) => `<th${isNumber(cell) ? ' class="number"' : ""}>${html(cell)}</th>`)
+        const head = header.map((cell) => `<th${isNumber(cell) ? ' class="number"' : ""}>${html(cell)}`)
         const body = rows.map((cells) => {
           const written = cells.map((cell, column) => {
             // a narrow page has no columns and shows the label before the cell, where there is more than one that it could be
             const label = column === 0 || cells.length < 3 ? "" : ` data-label="${escaped(labels[column] ?? "")}"`
-            return `<td${isNumber(cell) ? ' class="number"' : ""}${label}>${html(cell)}</td>`
+            return `<td${isNumber(cell) ? ' class="number"' : ""}${label}>${html(cell)}`
           })
-          return `<tr>${written.join("")}</tr>`
+          return `<tr>${written.join("")}`
         })
         const kind = header.some(isNumber) ? "figures" : "words"
         const nth = (tables.get(section) ?? 0) + 1
         tables.set(section, nth)
         const name = `Table${nth === 1 ? "" : ` ${nth}`}: ${section}`
         return `<div class="table" role="region" aria-label="${escaped(name)}" tabindex="0"><table class="${kind}">
-<thead><tr>${head.join("")}</tr></thead>
+<thead><tr>${head.join("")}</thead>
 <tbody>
 ${body.join("\n")}
 </tbody></table></div>\n`
       },
     },
   })
-  return { html: marked.parse(markdown, { async: false }), sections }
+  return { html: withoutNeedless(marked.parse(markdown, { async: false })), sections }
 }

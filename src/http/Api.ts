@@ -26,7 +26,7 @@ Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS h
 
 Documents: [Quick start](start) · [Guides](guides) · [Vendors](vendors) · [Configuration](configuration) ·
 [Troubleshooting](troubleshooting) · [Embedding](embedding) · [Inside an application](application) · [Inside an Effect application](effect) ·
-[Control](control) · [Deploying](deploying) · [Redis](redis) · [Settings and upgrades](upgrading) · [Backup and restore](backup) ·
+[Control](control) · [Control in detail](control-reference) · [Deploying](deploying) · [Redis](redis) · [Settings and upgrades](upgrading) · [Backup and restore](backup) ·
 [Operating](operating) · [Logs, metrics and alerts](monitoring) · [When the platform fails](failures) · [Personal data](privacy) ·
 [Promises](promises) · [Wire protocol](wire) · [Local platform](platform)`
 

@@ -1,5 +1,5 @@
 /**
- * The promises of `src/docs/control.md` by the short names that harnesses cite: of calls that are limited in length, of tokens, of hours, of
+ * The promises of `src/docs/control.md` and `control-reference.md` by the short names that harnesses cite: of calls that are limited in length, of tokens, of hours, of
  * offers, of budgets and of events. `offers.ts` judges what callers are offered; `budgets.ts` and `budget-steps.ts` judge the books of budgets; `lengths.ts` judges a campaign's data after every step, `events.ts` what a step must tell the host, `obligations.ts` what who waits at the
  * close gets back. The simulation adds what takes time: that calls and waits end, and that events arrive.
  */

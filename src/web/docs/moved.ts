@@ -2,6 +2,10 @@
 
 /** By the page where they were: those that have kept their names, by the page where they are. */
 const KEPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  control: {
+    "control-reference":
+      "order-of-checks what-stays-by-address inside-an-application what-counts-and-where what-the-vendor-says when-something-breaks what-is-kept limits",
+  },
   embedding: {
     application:
       "the-package hosts fastify-without-middie web-standard-requests events-and-readiness operating-from-the-host the-redis-client-of-your-application your-own-platform-store-and-facts-about-addresses",
@@ -22,6 +26,9 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** Those whose names are others now. */
 const RENAMED: Readonly<Record<string, string>> = {
+  "control#example-a-shop": "control#a-shop",
+  "control#example-a-shop-1": "control#a-shop",
+  "control#privacy": "control-reference#hashed-addresses-and-removal",
   "embedding#inside-an-application-with-promises": "application#creategate",
   "embedding#inside-an-effect-application": "effect",
   "embedding#what-a-host-sees-of-its-gate": "application#operating-from-the-host",
