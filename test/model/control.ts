@@ -21,7 +21,7 @@ export const CONTROL_PROMISES = {
   B1: "in each window of each budget, what is settled and what is held never exceed the cap together",
   B2: "The exceptions are counted as overrun",
   B3: "A call counts in the hour, day and month in which it **began**, at the price of that moment.",
-  B4: "The length of a call is measured from when the platform has started it until its end is known, without the time beyond its [limit](#call-length) in which no gate served its campaign, and rounded once",
+  B4: "The length of a call is measured from when the platform has started it until its end is known, without the time beyond its [limit](control.md#call-length) in which no gate served its campaign, and rounded once",
   B5: "another gate charges the call, with the length that it had",
   B6: "what it had held is given back, within minutes, once it is known that the start has failed",
   B7: "a share of a [budget](#budgets)'s cap is used (`AlertAt`), once a window",
