@@ -93,7 +93,7 @@ describe("the package", () => {
     expect(
       source.filter(
         (path) =>
-          !/^src\/docs\/(?:\w+\.md|pictures\/\w+\.svg)$|^scripts\/(?:deploy\/|examples\/|prepare\.mjs$)/.test(path),
+          !/^src\/docs\/(?:[\w-]+\.md|pictures\/\w+\.svg)$|^scripts\/(?:deploy\/|examples\/|prepare\.mjs$)/.test(path),
       ),
     ).toEqual([])
     // the names in its code are not mangled, so stacks are readable without maps
@@ -110,7 +110,7 @@ describe("the package", () => {
   it("has every file that its README and its documents name", async () => {
     const documents = packed.files
       .map(({ path }) => path)
-      .filter((path) => /^(?:README|src\/docs\/\w+)\.md$/.test(path))
+      .filter((path) => /^(?:README|src\/docs\/[\w-]+)\.md$/.test(path))
     expect(documents.length).toBeGreaterThan(5)
     const paths = new Set(packed.files.map(({ path }) => path))
     const missing: Array<string> = []
