@@ -102,6 +102,11 @@ describe("the embed code", () => {
       // the other attributes that a site's owner sets
       expect(await tab.getByLabel("Corner").count()).toBe(0)
       await tab.getByLabel("Position").selectOption("Floating, in a corner of the window")
+      // a state of the floating form is shown opened
+      await tab.getByLabel("Show", { exact: true }).selectOption("In call")
+      await shown('[open]:not([state="idle"])').waitFor({ state: "attached" })
+      await tab.getByLabel("Show", { exact: true }).selectOption("The live widget")
+      await shown(':not([open])[state="idle"]').waitFor({ state: "attached" })
       await tab.getByLabel("Corner").selectOption("Top left")
       await tab.getByLabel(/^Region/).fill("eu")
       await tab.getByLabel(/^Languages to choose from/).fill("en, de xx-none fr")

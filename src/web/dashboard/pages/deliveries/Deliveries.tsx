@@ -130,7 +130,8 @@ const columnsOf = (
   { title: "Last response", cell: ({ lastOutcome }) => lastOutcome ?? "None yet" },
   {
     title: "Next attempt",
-    cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? "None" : <Ago of={nextAttemptAt} />),
+    // what is over has none
+    cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? null : <Ago of={nextAttemptAt} />),
   },
   { title: "Created", cell: ({ createdAt }) => <Ago of={createdAt} /> },
   {
