@@ -6,9 +6,11 @@
  * name of a picture (`<picture>`, which GitHub shows light or dark). Any other relative link is an error, because the gate does not serve other
  * files, and so is any other HTML.
  */
+import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
+import { join } from "node:path"
 import { Marked, type Token, type Tokens } from "marked"
-import { DOCUMENTS, pagePicture, readDrawing, sizeOf } from "./documents.ts"
+import { DOCUMENTS, folder, pagePicture, readDrawing, sizeOf } from "./documents.ts"
 
 /** What is used of highlight.js. Its own types would declare the browser's globals for every script and test. */
 interface Highlighter {
@@ -43,13 +45,26 @@ const hrefOnPage = (href: string): string => {
   return name + anchor
 }
 
-/** Coloured code in fewer bytes, since pages are in the package: `<i class="attr">` for `<span class="hljs-attr">`. */
-const shorter = (html: string): string =>
-  html.replaceAll('<span class="hljs-', '<i class="').replaceAll("</span>", "</i>")
+/** The kinds of token that the style gives a colour. */
+const COLOURED = new Set(
+  [...readFileSync(join(folder, "code.css"), "utf8").matchAll(/\.code \.([a-z_-]+)/g)].map(([, kind]) => kind),
+)
 
-/** Quotes need no entities in text, and rows and cells no end tags: the package has fewer bytes. */
+/** Coloured code in fewer bytes, since pages are in the package: `<i class="attr">` for `<span class="hljs-attr">`, and nothing for what has no colour. */
+const shorter = (html: string): string => {
+  const kept: Array<boolean> = []
+  return html.replaceAll(/<span class="hljs-([a-z_-]+)[^"]*">|<\/span>/g, (_, kind?: string) => {
+    if (kind === undefined) return kept.pop() === true ? "</i>" : ""
+    kept.push(COLOURED.has(kind))
+    return COLOURED.has(kind) ? `<i class="${kind}">` : ""
+  })
+}
+
+/** Quotes need no entities in text, and paragraphs, items, rows and cells no end tags: the package has fewer bytes. */
 const withoutNeedless = (html: string): string =>
-  html.replaceAll(/>[^<]+/g, (text) => text.replaceAll("&quot;", '"').replaceAll("&#39;", "'"))
+  html
+    .replaceAll(/<\/(?:p|li)>/g, "")
+    .replaceAll(/>[^<]+/g, (text) => text.replaceAll("&quot;", '"').replaceAll("&#39;", "'"))
 
 const codeOf = ({ lang: language = "", text }: Tokens.Code): string => {
   if (language !== "" && highlighter.getLanguage(language) === undefined)
