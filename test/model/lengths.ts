@@ -15,10 +15,10 @@ import type { Record } from "./queue-state.ts"
 const EARLY_MILLIS = 2_000
 
 /** Contradictions within the state after a step. */
-export const unlimited = ({ after: state, now: asked, skew = 0 }: Change): ReadonlyArray<string> => {
+export const unlimited = ({ after: state, now: asked, skew = 0, time = asked }: Change): ReadonlyArray<string> => {
   const wrong: Array<string> = []
-  // another gate may find that the end has come
-  const now = asked + skew
+  // another gate may have found that the end has come; the clock of this one may have stood still
+  const now = Math.max(asked, time) + skew
   for (const id of state.limits.keys()) {
     const ticket = state.tickets.get(id)
     if (ticket?.state !== "live" || ticket.endsAt === 0)
