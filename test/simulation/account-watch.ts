@@ -7,6 +7,7 @@ import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { type AccountState, accountViolations, type Bounds, type Member, slotsWithin } from "../model/accounts.ts"
 import { isPaid } from "../model/awaited.ts"
 import type { Change } from "../model/change.ts"
+import { learnedSlots } from "../model/invariants.ts"
 import type { QueueState } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import type { AccountPlan, Plan } from "./plan.ts"
@@ -50,7 +51,8 @@ export class AccountWatch {
   judge(gate: Gate, name: CampaignName, context: QueueContext, change: Change): ReadonlyArray<string> {
     const id = idOf(name)
     const wrong = accountViolations(this.accountOf(gate, this.capOf(context)), id, change)
-    const { after, now, slots } = change
+    const { after, now } = change
+    const slots = learnedSlots(after, change.slots, now)
     const isFull = after.leases.size >= this.boundsOf(gate, name, context).most
     const limited = isFull && after.leases.size < slots && isPaid(change.paid, after)
     this.members.set(id, { state: after, slots, steppedAt: now, limited })

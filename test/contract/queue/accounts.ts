@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { INITIAL_BACKOFF_MILLIS } from "../../../src/fifo-queue/rules/fail.ts"
 import { WANT_MILLIS } from "../../../src/fifo-queue/rules/shared/account.ts"
 import { type Bench, type BenchAccount, makeBench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
@@ -162,6 +163,23 @@ export const accounts = (test: QueueTest): void => {
       yield* one.sweep
       assert.deepStrictEqual(one.called(), ["a3"])
     }),
+  )
+
+  shared(
+    "a campaign that holds as many slots as the platform has let it have leaves the others to the account",
+    { cap: 3 },
+    ({ one, two }) =>
+      Effect.gen(function* () {
+        yield* one.enter("a1")
+        const admitted = yield* two.admit("b1")
+        if (admitted._tag === "starting") yield* two.rest("b1", admitted.lease)
+        yield* two.wait("b2")
+        yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
+        // one is tried, and does not start
+        yield* two.sweep
+        assert.deepStrictEqual(two.called(), ["b1"])
+        assert.strictEqual((yield* one.admit("a2"))._tag, "starting")
+      }),
   )
 
   shared("a cap that shrinks ends no call, and calls nobody until fewer run", { cap: 3 }, ({ one, two }) =>

@@ -18,6 +18,7 @@ import { callable } from "./awaited-budgets.ts"
 import { isBackingOff, isDisrupted, isPaused } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { isUnpaid } from "./own-budgets.ts"
+import { ownSlots } from "./platform-limit.ts"
 import type { Account, Step } from "./step.ts"
 
 /** How long a slot is left free for a campaign after it last wrote that it waits (ms). A gate sweeps each campaign every second. */
@@ -95,7 +96,7 @@ export const limitByAccount = (s: Step, account: Account): void => {
 
 /** Since when the campaign waits for a slot that only the account withholds; 0 when it does not. */
 const wantsSince = (s: Step, held: number): number => {
-  if (held < s.slots || held >= s.context.slots) return 0
+  if (held < s.slots || held >= ownSlots(s)) return 0
   if (s.db.zcard(s.keys.waiting) <= s.db.zcard(s.keys.parked)) return 0
   if (isPaused(s) || isBackingOff(s) || isDisrupted(s) || callable(s, 1) === 0) return 0
   return oldestAcceptedAt(s)

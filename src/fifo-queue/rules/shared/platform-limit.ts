@@ -22,10 +22,10 @@ const MAX_TRIES = 1_024
 export const LEARNED_MILLIS: number = 10 * 60_000
 
 /**
- * Sets how many slots the campaign may hold in this step, after a start was refused.
+ * How many slots of its own a campaign may hold by what the platform has let start, after a start was refused.
  * @lazy
  */
-const limitByRefusals = (s: Step, tries: number): void => {
+const slotsOfPlatform = (s: Step, tries: number): number => {
   const [limit = 0, tryAt = 0, backoffUntil = 0] = s.db.hgetNumbers(s.keys.meta, [
     "platformLimit",
     "platformTryAt",
@@ -33,17 +33,25 @@ const limitByRefusals = (s: Step, tries: number): void => {
   ])
   if (isKnownNumber(s.context.slots)) {
     // during the backoff only an operator calls
-    if (backoffUntil > s.now || Math.abs(s.now - tryAt) > LEARNED_MILLIS) return
-    s.slots = Math.min(s.mostSlots, limit + tries)
-    return
+    if (backoffUntil > s.now || Math.abs(s.now - tryAt) > LEARNED_MILLIS) return s.context.slots
+    return Math.min(s.context.slots, limit + tries)
   }
-  s.slots = Math.min(s.mostSlots, tryAt > s.now ? limit : limit + tries)
+  return Math.min(s.context.slots, tryAt > s.now ? limit : limit + tries)
+}
+
+/**
+ * How many slots the campaign may hold, but for what its account withholds.
+ * @lazy
+ */
+export const ownSlots = (s: Step): number => {
+  const tries = meta(s, "platformTries")
+  return tries > 0 ? slotsOfPlatform(s, tries) : s.context.slots
 }
 
 /** Sets how many slots the campaign may hold in this step. Every step asks, so it reads one field where no start was refused. */
 export const limitByPlatform = (s: Step): void => {
   const tries = meta(s, "platformTries")
-  if (tries > 0) limitByRefusals(s, tries)
+  if (tries > 0) s.slots = Math.min(s.mostSlots, slotsOfPlatform(s, tries))
 }
 
 /**
