@@ -204,7 +204,7 @@ export class BudgetLines {
         world.fail(`B7: ${where} acts, and its share of ${reached} was not told`)
     }
     // a step over two books may be refused by a budget of the other
-    if (answer._tag !== "refused" || part?.entries?.every(({ name }) => name !== answer.name) === true) return
+    if (answer._tag !== "refused" || !(part?.entries ?? []).some(({ name }) => name === answer.name)) return
     this.saw("a budget refuses a call")
     const line = `${answer.name} ${answer.from}`
     if (!this.isLow(answer.name, this.standing(book, line)))

@@ -339,6 +339,7 @@ export class BudgetWatch {
       this.saw("a caller waits for a budget of his own")
       if (!this.lines.hasOwn(this.books.get(callerBook(caller)[0] ?? "") ?? EMPTY)) continue
       paid.add(id)
+      this.saw("the budget of a caller who waits for it has time again")
       const since = this.paidSince.get(id) ?? kernel.now
       this.paidSince.set(id, since)
       if (kernel.now - Math.max(since, calmSince) - 2 * plan.skewMillis > FOUND_PAID_MILLIS)

@@ -43,6 +43,7 @@ const CORNERS: Readonly<Record<Told, ReadonlyArray<string>>> = {
     ...["a call with budgets begins", "more time is held", "a call is charged", "time is given back"],
     ...["a budget refuses a call", "fail starting→budget", "end live→budget", "fail unpaid waiting"],
     ...["a budget alerts", "a budget is used up", "a budget is overrun"],
+    ...["a caller waits for a budget of his own", "the budget of a caller who waits for it has time again"],
     ...["a call is corrected", "an operator adds to a budget"],
     ...["sweep waiting→closed", "a page is warned", "a call is to be ended at its limit", "end live→too_long"],
     ...["a connected page is offered something", "a caller who is queued is offered something"],

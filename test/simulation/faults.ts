@@ -4,6 +4,7 @@
  */
 import { accountFaults } from "./faults/accounts.ts"
 import { admissionFaults } from "./faults/admission.ts"
+import { budgetWaitFaults } from "./faults/budget-waits.ts"
 import { budgetFaults } from "./faults/budgets.ts"
 import { deadlineFaults } from "./faults/deadlines.ts"
 import { eventFaults } from "./faults/events.ts"
@@ -33,6 +34,7 @@ export const faults: ReadonlyArray<Planted> = [
   ...accountFaults,
   ...lengthFaults,
   ...budgetFaults,
+  ...budgetWaitFaults,
   ...hoursFaults,
   ...offerFaults,
   ...eventFaults,

@@ -26,7 +26,7 @@ import { Chance } from "../harness/chance.ts"
 import type { Hindrance } from "./hindrances.ts"
 import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
-import type { Action, BudgetRule } from "./plan.ts"
+import type { Action, BudgetRule, LookRule } from "./plan.ts"
 import { makePlatformApi } from "./platform.ts"
 import { clientOf } from "./receiver.ts"
 import { CAMPAIGN, type CampaignName, sendingSettings, settingsOf } from "./settings.ts"
@@ -43,6 +43,8 @@ const RESTART_MILLIS = 1_000
 const HASTY_MILLIS = 1_000
 /** How long a gate waits for a start at which it is to freeze or to stop (ms). */
 export const AT_PLATFORM_WITHIN_MILLIS = 15_000
+/** A gate that is to die after one of these dies when it has found something. */
+const LOOKS: ReadonlySet<string> = new Set<LookRule>(["budgets.due", "queue.findUnpaid"])
 /** The maximum latency between a client and a gate, each way (ms). */
 const CLIENT_LATENCY = 20
 
@@ -91,7 +93,9 @@ export class Gate {
   readonly hindrances: Array<Hindrance> = []
   /** from when on it no longer waits for the platform, because it is stopping */
   givesUpAt = Number.POSITIVE_INFINITY
-  private crash: { when: "before" | "after" | "platform"; downMillis: number; rule: BudgetRule | undefined } | undefined
+  private crash:
+    | { when: "before" | "after" | "platform"; downMillis: number; rule: BudgetRule | LookRule | undefined }
+    | undefined
   private atRule: { readonly rule: BudgetRule; readonly act: () => void } | undefined
   private atPlatform: { readonly act: () => void; readonly until: number } | undefined
   private services: Context.Context<Services> | undefined
@@ -236,12 +240,12 @@ export class Gate {
   }
 
   /** Dies around its next call. */
-  doom(when: "before" | "after" | "platform", downMillis: number, rule?: BudgetRule): void {
+  doom(when: "before" | "after" | "platform", downMillis: number, rule?: BudgetRule | LookRule): void {
     this.crash = { when, downMillis, rule }
   }
 
-  /** Whether it dies now, at the point chosen for it. One that is to die as it looks for what is due dies when it has found something. */
-  dies(where: "before" | "after" | "platform", rule = "", found = rule !== "budgets.due"): boolean {
+  /** Whether it dies now, at the point chosen for it. */
+  dies(where: "before" | "after" | "platform", rule = "", found = !LOOKS.has(rule)): boolean {
     if (this.crash?.when !== where || (this.crash.rule ?? rule) !== rule) return false
     if (where === "after" && this.crash.rule !== undefined && !found) return false
     this.kill(this.crash.downMillis)

@@ -10,7 +10,7 @@ import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/redis/server-clock.ts"
 import type { Ask, Rule, Store } from "../../src/store/Store.ts"
 import { crossing } from "../harness/one-slot.ts"
-import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
+import { type Answer, type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import type { Action } from "./plan.ts"
 import type { CampaignName } from "./settings.ts"
@@ -28,6 +28,12 @@ type Mode = Extract<Action, { readonly kind: "store" }>["mode"]
 
 /** Whether no call of the gate is answered meanwhile. */
 const stopsEverything = (mode: Mode): boolean => mode !== "mixed" && mode !== "starts"
+
+/** Whether a rule that looks for what is due has found something. */
+const hasFound = (name: string, answer: unknown): boolean =>
+  name === "queue.findUnpaid"
+    ? Object.hasOwn((answer as Answer<"findUnpaid">).result, "tickets")
+    : Object.hasOwn(Object(answer), "holds")
 
 const unavailable = (): StoreUnavailable => stackless(() => new StoreUnavailable({ message: "simulated" }))
 
@@ -106,7 +112,7 @@ export const makeStore = Effect.fnUntraced(function* (
       arrived = kernel.now + there
       kernel.after(there, () =>
         carryOut((answer) => {
-          if (Object.hasOwn(Object(answer), "holds") && gate.dies("after", name, true)) return
+          if (hasFound(name, answer) && gate.dies("after", name, true)) return
           if (outcome === "done") kernel.after(back, () => resume(Effect.succeed(answer)), gate.process)
         }),
       )

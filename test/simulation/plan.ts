@@ -86,7 +86,7 @@ export type Action =
       readonly at: number
       readonly gate: number
       readonly when: "now" | "before" | "after" | "platform"
-      readonly rule?: BudgetRule
+      readonly rule?: BudgetRule | LookRule
       readonly downMillis: number
     }
   /** A gate stands still and wakes with stale beliefs: at once, or when it next asks the platform, or has asked the store for a rule. */
@@ -157,6 +157,9 @@ export interface TokenPlan {
 
 /** A rule of the budgets around whose next call a gate dies, or stands still. */
 export type BudgetRule = "budgets.hold" | "budgets.settle" | "budgets.correct" | "budgets.due"
+
+/** A rule that looks for what is due: a gate that is to die after its next call of it dies when it has found something. */
+export type LookRule = "budgets.due" | "queue.findUnpaid"
 
 export interface LengthsPlan {
   /** `MaxCallSeconds` of the campaign; absent where only tokens limit calls */

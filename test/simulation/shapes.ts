@@ -1,9 +1,10 @@
 /**
- * Histories that are shaped for what the others seldom come to: each is one of some ten with budgets. Everything else in them is left as it was
- * generated.
+ * Histories that are shaped for what the others seldom come to, all of it with budgets: each kind is some ten of two hundred. Everything else in
+ * them is left as it was generated.
  */
 import type { Budget } from "../../src/settings/groups/budgets.ts"
 import { keyed } from "../harness/chance.ts"
+import { budgetsOf } from "./budgets.ts"
 import type { Action, Arrive, BudgetsPlan, Plan } from "./plan.ts"
 import { CAMPAIGN } from "./settings.ts"
 
@@ -100,10 +101,64 @@ const ofFewCallers = (plan: Plan, budgets: BudgetsPlan): Plan => {
   }
 }
 
+/** How many calls are asked for at least where callers wait for budgets of their own. */
+const MANY = 10
+
+/** The troubles of gates in a history in which callers wait for budgets of their own. */
+const troublesOf = ({ actions, gates, seed }: Plan): ReadonlyArray<Action> => {
+  const others = actions.filter(({ kind }) => kind !== "arrive" && kind !== "topUp")
+  // a gate dies that has just found callers whose budgets may have more again
+  const crashes = [5_000, 20_000].map((from, n): Action => {
+    const [at, gate] = [from + (keyed(seed, `own crash ${n} at`) % 10_000), keyed(seed, `own crash ${n} gate`) % gates]
+    return { kind: "crash", at, gate, rule: "queue.findUnpaid", when: "after", downMillis: 4_000 }
+  })
+  return [[], crashes, [...others, ...crashes]][keyed(seed, "own troubles") % 3] ?? []
+}
+
+/**
+ * Few callers, who ask several times at once and wait for budgets of their own: the next call of one for what the last one gives back, a further
+ * one for an operator or for the next hour. Meanwhile others are called and newcomers start.
+ */
+const waitingForOwn = (plan: Plan): Plan => {
+  const { account, control, seed } = plan
+  // few, so that others wait too, or enough, so that newcomers start at once
+  const slots = 2 + (keyed(seed, "own slots") % 4)
+  const callers = withCallers(plan, (caller) => ({
+    address: caller.address % 4,
+    platform: withTalk(caller, 4_000 + (keyed(seed, `own talk ${caller.id}`) % 12_000)),
+  })).filter(({ kind }) => kind === "arrive")
+  const topUps = [0, 1].map((n): Action => {
+    const [at, gate] = [keyed(seed, `own top-up ${n} at`) % 60_000, keyed(seed, `own top-up ${n} gate`) % plan.gates]
+    const caller = keyed(seed, `own top-up ${n} caller`) % callers.length
+    return { kind: "topUp", at, gate, budget: 0, caller, seconds: 30 }
+  })
+  return {
+    ...plan,
+    slots,
+    ...(account === undefined ? {} : { account: { ...account, cap: slots } }),
+    ...{ networkShare: 1, maxLength: 100, concurrent: 0, hourly: 0 },
+    control: {
+      ...control,
+      budgets: {
+        ...budgetsOf(seed, false, "unbounded"),
+        blockSeconds: 30,
+        // an hour ends after 80 s
+        zone: "+00:52",
+        waitMinutes: 3,
+        budgets: [budgetOf("budget0", 40 + (keyed(seed, "own budget") % 20), { Of: "caller", OnLimit: "wait" })],
+      },
+    },
+    actions: [...callers, ...topUps, ...troublesOf(plan)],
+  }
+}
+
 /** The numbers in the names leave most recorded histories as they were. */
 export const shaped = (plan: Plan): Plan => {
   const { budgets } = plan.control
-  if (budgets === undefined) return plan
+  if (budgets === undefined) {
+    const asked = plan.actions.filter(({ kind }) => kind === "arrive").length
+    return asked >= MANY && keyed(plan.seed, "own waits 7011") % 8 === 0 ? waitingForOwn(plan) : plan
+  }
   if (keyed(plan.seed, "starts late 54") % 5 === 0) return startingLate(plan, budgets)
   return keyed(plan.seed, "few callers 888") % 5 === 0 ? ofFewCallers(plan, budgets) : plan
 }

@@ -12,7 +12,7 @@ import {
 import type { HoldCall } from "../../../src/budgets/rules/hold.ts"
 import type { Db } from "../../../src/store/rules/db.ts"
 import type { BudgetRule } from "../plan.ts"
-import { each, everywhere, queue, type Run, rerun, tampered } from "../tampering.ts"
+import { queue, type Run, rerun, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
 /** Replaces a rule of the budgets. */
@@ -38,21 +38,6 @@ const entering = (
   }))
 
 const HOUR_MILLIS = 3_600_000
-
-type Has = readonly [settled: number, held: number, adjusted: number]
-
-/** The queue reads other figures of the budgets for which callers wait. */
-const reading = (change: (has: Has, db: Db, line: string) => ReadonlyArray<number>): NonNullable<Planted["rule"]> =>
-  everywhere((name) =>
-    tampered(name, (db, s) => ({
-      hgetNumbers: (key, fields) => {
-        const found = db.hgetNumbers(key, fields)
-        const [settled = 0, held = 0, adjusted = 0] = found
-        const isLedger = key === s.ledgers.campaign || key === s.ledgers.account
-        return isLedger ? change([settled, held, adjusted], db, fields[0] ?? "") : found
-      },
-    })),
-  )
 
 const idOf = (call: object): string => ("id" in call ? String(call.id) : "")
 
@@ -352,49 +337,5 @@ export const budgetFaults: ReadonlyArray<Planted> = [
         s.db.hset(s.keys.tickets, call.ticket, JSON.stringify({ ...ticket, endsAt: ticket.endsAt + 20_000 }))
       return answer
     }),
-  },
-  {
-    name: "a caller who waits for a budget of his own is called all the same",
-    rule: each(["fail", "awaitBudget"], (name) =>
-      tampered(name, (db, s) => ({
-        zadd: (key, score, member) => (key === s.keys.parked ? undefined : db.zadd(key, score, member)),
-      })),
-    ),
-  },
-  {
-    name: "a queue that waits for a budget does not see a top-up",
-    rule: reading(([settled, held]) => [settled, held, 0]),
-  },
-  {
-    name: "a queue that waits for a budget never goes on",
-    rule: (() => {
-      const used = new WeakMap<Db, Map<string, number>>()
-      return reading(([settled, held, adjusted], db, line) => {
-        const all = used.get(db) ?? new Map<string, number>()
-        used.set(db, all)
-        // what calls give back is not seen
-        const most = Math.max(settled + held, all.get(line) ?? 0)
-        all.set(line, most)
-        return [most, 0, adjusted]
-      })
-    })(),
-  },
-  {
-    name: "callers are called for whom a budget has no time",
-    rule: reading(() => [0, 0, 0]),
-  },
-  {
-    name: "more callers are called than a budget has time for",
-    rule: everywhere((name) =>
-      tampered(name, (db, s) => ({
-        hgetNumbers: (key, fields) => {
-          const found = db.hgetNumbers(key, fields)
-          if (key !== s.ledgers.campaign && key !== s.ledgers.account) return found
-          const [awaited] = s.context.awaited ?? []
-          const left = (awaited?.cap ?? 0) + (found[2] ?? 0) - (found[0] ?? 0) - (found[1] ?? 0)
-          return left < (awaited?.least ?? 0) ? found : [0, 0, 1_000_000_000]
-        },
-      })),
-    ),
   },
 ]
