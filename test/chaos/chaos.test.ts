@@ -21,6 +21,7 @@ const SMALL: ReadonlyArray<ReadonlyArray<string>> = [
   ["budgets-killed"],
   ["budget-waits"],
   ["hours"],
+  ["own-budget-waits"],
 ]
 
 describe("order is restored, and no promise was broken", () => {

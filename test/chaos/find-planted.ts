@@ -9,7 +9,7 @@ import type { Size } from "./support/scenario.ts"
 
 const root = join(import.meta.dirname, "../..")
 /** The inputs of the build, besides `node_modules`. */
-const COPIED = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json"]
+const COPIED = ["src", "scripts", "LICENSE", "package.json", "package-lock.json", "tsconfig.json"]
 
 export interface Search {
   readonly planted: Planted

@@ -12,6 +12,7 @@ import { gateFrozen, gateSuspended } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
 import { gateStopped } from "./scenarios/gate-stopped.ts"
 import { hours, hoursCluster, hoursSentinel } from "./scenarios/hours.ts"
+import { ownBudgetWaits, ownBudgetWaitsCluster, ownBudgetWaitsSentinel } from "./scenarios/own-budget-waits.ts"
 import { platformHangs, platformRefuses, platformUntold } from "./scenarios/platform-outage.ts"
 import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
@@ -64,6 +65,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   hours,
   hoursSentinel,
   hoursCluster,
+  ownBudgetWaits,
+  ownBudgetWaitsSentinel,
+  ownBudgetWaitsCluster,
   crowdKilled,
   crowdKilledTwice,
   crowdFrozen,

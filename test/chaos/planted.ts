@@ -115,4 +115,13 @@ export const planted: ReadonlyArray<Planted> = [
     to: 'endTicket(s, id, ticket, "closed", "missed")',
     says: /H2: caller \d+ ended as "closed" and could ask/,
   },
+  {
+    // the claim of the gate that has looked first never ends, and no other look finds whose budget has more again
+    name: "look-claimed-for-good",
+    scenario: "own-budget-waits",
+    file: "src/fifo-queue/rules/unpaid.ts",
+    from: "if (claimed > s.now && claimed - s.now <= claimMillis) return {}",
+    to: "if (claimed > 0) return {}",
+    says: /W8: the budget of a caller/,
+  },
 ]

@@ -7,17 +7,35 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { campaignBook } from "../../../src/budgets/keys.ts"
 import type { Bench } from "../../harness/gate.ts"
-import { ask } from "../../harness/http.ts"
-import { eventually } from "../../harness/process.ts"
 import { ledgerViolations } from "../../model/budgets.ts"
-import { isDrained } from "../../model/over.ts"
-import { type BookContent, type BooksView, uncharged, viewBooks } from "../support/books.ts"
-import { type BudgetWatch, type Span, watchBudget } from "../support/budget-watch.ts"
+import { type BookContent, uncharged, viewBooks } from "../support/books.ts"
+import { watchBudget } from "../support/budget-watch.ts"
 import { FAILOVER_OUTCOMES } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { KEY, type Killable, onCluster, onRedis, onSentinel } from "../support/killable.ts"
 import { type Crowd, makeRig, type Rig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
+import {
+  BLOCK,
+  HOUR_MILLIS,
+  hourOf,
+  killThem,
+  LEAST,
+  longest,
+  MINIMUM,
+  MINUTE_MILLIS,
+  MOST_IDLE_MILLIS,
+  makeOperator,
+  type Operator,
+  outsideFailover,
+  sessionsOf,
+  settingsOf,
+  settle,
+  sumOf,
+  total,
+  wrongBalance,
+  zoneOf,
+} from "../support/waits-for-budgets.ts"
 
 /**
  * The cap of an hour and what is added each time, in minutes: a call is charged 6 seconds, so a minute is enough for ten. The last callers wait
@@ -36,73 +54,8 @@ const SIZES = {
     hourMillis: 120_000,
   },
 }
-/** What a call is billed at least (s): these calls are shorter, so all are billed exactly this. */
-const MINIMUM = 6
-/** What a call holds at first (s): none uses it up. */
-const BLOCK = 30
-/** With less no call begins (s): `EndLeadSeconds`, and 10 more. */
-const LEAST = 12
-/** An operator reads and changes the budget with it. */
-const TOKEN = "a-token-of-the-budgets"
-const AUTHORIZED = { authorization: `Bearer ${TOKEN}` }
-
-/** How long nobody may be called although somebody waits, a slot is free and the budget has time (ms): a second is promised, and a gate may have died. */
-const MOST_IDLE_MILLIS = 5_000
-/** How long after a failover nothing is promised of that (ms): the gates have to find the new master, and hold calls after the outage. */
-const FAILOVER_MILLIS = 30_000
-
 /** So long callers must have waited for the budget in all (ms). */
 const LEAST_WAITED_MILLIS = 5_000
-
-const HOUR_MILLIS = 3_600_000
-const MINUTE_MILLIS = 60_000
-
-/** The zone in which an hour ends at a minute's end, at the earliest after `soonest` ms. */
-const zoneOf = (soonest: number): { readonly name: string; readonly aheadMillis: number } => {
-  const end = new Date(Math.ceil((Date.now() + soonest) / MINUTE_MILLIS) * MINUTE_MILLIS).getUTCMinutes()
-  const ahead = (60 - end) % 60
-  return { name: `+00:${String(ahead).padStart(2, "0")}`, aheadMillis: ahead * MINUTE_MILLIS }
-}
-
-/** When the hour of a moment began (ms since 1970). */
-const hourOf = (now: number, aheadMillis: number): number =>
-  Math.floor((now + aheadMillis) / HOUR_MILLIS) * HOUR_MILLIS - aheadMillis
-
-const settingsOf = (capMinutes: number, zone: string) => {
-  const base = "VoiceAiPlatform__"
-  const budget = { Name: "team", Of: "campaign", Unit: "minutes", Per: "hour", Cap: capMinutes, OnLimit: "wait" }
-  return {
-    [`${base}Price__MinimumSeconds`]: String(MINIMUM),
-    [`${base}Budget__BlockSeconds`]: String(BLOCK),
-    [`${base}Budget__EndLeadSeconds`]: String(LEAST - 10),
-    [`${base}Budget__Zone`]: zone,
-    [`${base}Budget__Token`]: TOKEN,
-    ...Object.fromEntries(Object.entries(budget).map(([name, value]) => [`${base}Budgets__0__${name}`, `${value}`])),
-    // callers are called in the order of their requests, wherever they come from
-    Queue__NetworkShare: "1",
-  }
-}
-
-/** An operator, who sends each addition until a gate has answered, and sometimes again. Returns how much was added (s). */
-const makeOperator = ({ chance, seats }: Rig) => {
-  let [count, added] = [0, 0]
-  const send = async (id: string, minutes: number): Promise<boolean> => {
-    const answer = await ask("POST", `${seats[chance.below(seats.length)]?.url}/api/budgets/team`, {
-      headers: AUTHORIZED,
-      body: { by: minutes, id, reason: "callers wait" },
-    }).catch(() => undefined)
-    return answer?.status === 200
-  }
-  return {
-    add: async (minutes: number): Promise<void> => {
-      const id = `addition-${count++}`
-      added += minutes * 60
-      while (!(await send(id, minutes))) await sleep(200)
-      if (chance.percent(30)) await send(id, minutes)
-    },
-    counts: () => ({ count, added }),
-  }
-}
 
 const unanswered = ({ callers }: Crowd): number => callers.filter(({ outcome }) => outcome === undefined).length
 
@@ -110,7 +63,7 @@ const unanswered = ({ callers }: Crowd): number => callers.filter(({ outcome }) 
 const supply = async (
   { chance }: Rig,
   crowd: Crowd,
-  operator: ReturnType<typeof makeOperator>,
+  operator: Operator,
   { added, callers, cap, last }: (typeof SIZES)["small"],
   hourEnds: number,
   isOver: () => boolean,
@@ -124,82 +77,9 @@ const supply = async (
   }
 }
 
-const total = (spans: ReadonlyArray<Span>): number => spans.reduce((sum, { from, to }) => sum + to - from, 0)
-const longest = (spans: ReadonlyArray<Span>): number => Math.max(0, ...spans.map(({ from, to }) => to - from))
-
-/** How long nobody was called for no reason, but for the time of a failover. */
-const idleMillis = (watch: BudgetWatch, failedAt: number | undefined): number =>
-  longest(
-    watch.idle().filter(({ from, to }) => failedAt === undefined || from > failedAt + FAILOVER_MILLIS || to < failedAt),
-  )
-
-/** What an operator reads of the present hour adds up. */
-const wrongBalance = async (url: string, { lines }: BookContent): Promise<ReadonlyArray<string>> => {
-  const answer = await ask("GET", `${url}/api/budgets/team`, { headers: AUTHORIZED })
-  const seconds = (name: string): number => Math.round(Number(answer.json[name]) * 60)
-  const line = lines.get(`team ${Date.parse(String(answer.json.windowFrom))}`)
-  const { held = 0, settled = 0 } = line ?? {}
-  const isSo =
-    seconds("settled") === settled &&
-    seconds("held") === held &&
-    seconds("settled") + seconds("held") + seconds("left") - seconds("overrun") ===
-      seconds("cap") + seconds("adjusted") &&
-    Math.min(seconds("left"), seconds("overrun")) === 0
-  return isSo ? [] : [`the balance is ${answer.text}, and its ledger has ${JSON.stringify(line)}`]
-}
-
-const sumOf = (all: Iterable<number>): number => [...all].reduce((sum, each) => sum + each, 0)
-
 /** What each line may have beyond its cap: what calls used beyond the block that was held for them, since this budget ends none. */
 const beyond = ({ holds }: BookContent, line: string): number =>
   sumOf(holds.filter((hold) => hold.line === line && hold.settled).map(({ amount }) => Math.max(0, amount - BLOCK)))
-
-/** Gates die, and in the middle of it the campaign's master, where it has a replica. Returns when the master has (ms, by `performance.now`). */
-const killThem = async (
-  { chance, seats }: Rig,
-  kills: number,
-  killMaster: Killable["kill"],
-): Promise<number | undefined> => {
-  let failedAt: number | undefined
-  for (let n = 0; n < kills; n++) {
-    await sleep(chance.between(1_000, 2_000))
-    if (n === 1 && killMaster !== undefined) {
-      failedAt = performance.now()
-      await killMaster()
-    }
-    const seat = seats[chance.below(seats.length)]
-    await seat?.kill("SIGKILL")
-    await sleep(chance.between(200, 1_000))
-    await seat?.start()
-    await seat?.ready()
-  }
-  return failedAt
-}
-
-/** Waits until nothing is held or owed any more. Returns how long that took (ms). */
-const settle = async ({ view }: Rig, books: BooksView): Promise<number> => {
-  const began = performance.now()
-  // a lost end is found by the longest call or the audit; what nobody settles, a minute after
-  await eventually(
-    "everything is settled",
-    async () => {
-      const state = await view.look()
-      const { holds } = await books.book(campaignBook(KEY))
-      const open = holds.filter(({ settled }) => !settled).length
-      if (state === undefined || !isDrained(state) || open > 0)
-        throw new Error(`${open} holds, ${state?.leases.size} leases, ${state?.charges.size} charges`)
-      return true
-    },
-    300_000,
-  )
-  return performance.now() - began
-}
-
-/** The sessions that were started, and those with a caller. */
-const sessionsOf = ({ platform: { sessions } }: Rig) => ({
-  started: sessions.length,
-  had: sessions.filter(({ joinedAt }) => joinedAt !== undefined).length,
-})
 
 /** What is wrong with what the book has, when everything is settled. */
 const wrongBook = (
@@ -236,7 +116,14 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
     const zone = zoneOf(hourMillis)
     const hourEnds = hourOf(Date.now(), zone.aheadMillis) + HOUR_MILLIS
     const rig = await makeRig({
-      ...{ seed, bench, storeUrl: url, gates: 3, slots, settings: settingsOf(cap / 60, zone.name) },
+      ...{
+        seed,
+        bench,
+        storeUrl: url,
+        gates: 3,
+        slots,
+        settings: settingsOf({ Name: "team", Of: "campaign", Cap: cap / 60 }, zone.name),
+      },
       ...{ joinMillis: 4_000, startMillis: 200, calledAnew: true },
     })
     const books = bench.own(viewBooks(url))
@@ -247,7 +134,7 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
         lineAt: (now) => `team ${hourOf(now, zone.aheadMillis)}`,
       }),
     )
-    const operator = makeOperator(rig)
+    const operator = makeOperator(rig, "team")
     const crowd = rig.crowd({ callers, arriveMillis, talkMillis: [200, 1_000] })
     let isOver = false
     const supplying = supply(rig, crowd, operator, SIZES[size], hourEnds, () => isOver)
@@ -256,14 +143,14 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
     isOver = true
     await supplying
     const failedAt = await killing
-    const [awaited, idle] = [watch.awaited(), idleMillis(watch, failedAt)]
+    const [awaited, idle] = [watch.awaited(), longest(outsideFailover(watch.idle(), failedAt))]
     // those who come at last find all slots, and the budget has enough for them
     await operator.add(Math.ceil((2 * (slots + 1) * BLOCK) / 60))
     const verdict = await judge(
       rig,
       failedAt === undefined ? { outcomes: [], putBack: true } : { outcomes: FAILOVER_OUTCOMES, rollback: true },
     )
-    const took = await settle(rig, books)
+    const took = await settle(rig, books, [campaignBook(KEY)])
     const book = await books.book(campaignBook(KEY))
     const { added, count } = operator.counts()
     const waited = total(awaited)
@@ -276,7 +163,7 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
         ? [`W2: callers waited for ${Math.round(idle)} ms while a slot was free and the budget had time`]
         : []),
       ...wrongBook(rig, book, cap, added, failedAt),
-      ...(await wrongBalance(rig.seats[0]?.url ?? "", book)),
+      ...(await wrongBalance(rig, "team", book)),
       ...(waited < LEAST_WAITED_MILLIS || book.lines.size < 2
         ? [`nothing was shown: callers waited ${Math.round(waited)} ms for the budget, in ${book.lines.size} hours`]
         : []),

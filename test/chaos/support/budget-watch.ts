@@ -7,6 +7,7 @@ import { type Awaited, callsPaid, isPaid } from "../../model/awaited.ts"
 import { type LedgerLine, ledgerLines } from "../../model/budgets.ts"
 import { isResting } from "../../model/invariants.ts"
 import type { QueueState } from "../../model/queue-state.ts"
+import { makeSpans, type Span } from "./spans.ts"
 import type { StoreView } from "./store.ts"
 
 const LOOK_EVERY_MILLIS = 100
@@ -23,12 +24,6 @@ export interface WatchedBudget {
   readonly lineAt: (now: number) => string
 }
 
-/** From when to when something was so, without a break (ms, by `performance.now`). */
-export interface Span {
-  readonly from: number
-  readonly to: number
-}
-
 export interface BudgetWatch {
   readonly wrongs: () => ReadonlyArray<string>
   /** when callers waited, and a slot was free, and the budget had too little */
@@ -36,22 +31,6 @@ export interface BudgetWatch {
   /** when callers waited, a slot was free, and the budget had enough */
   readonly idle: () => ReadonlyArray<Span>
   readonly dispose: () => Promise<void>
-}
-
-/** Notes for how long something is so. */
-const makeSpans = () => {
-  const spans: Array<Span> = []
-  let since: number | undefined
-  return {
-    note: (isSo: boolean, now: number): void => {
-      if (isSo) since ??= now
-      else if (since !== undefined) {
-        spans.push({ from: since, to: now })
-        since = undefined
-      }
-    },
-    all: (): ReadonlyArray<Span> => (since === undefined ? spans : [...spans, { from: since, to: performance.now() }]),
-  }
 }
 
 const NOTHING: LedgerLine = { settled: 0, held: 0, adjusted: 0 }

@@ -64,6 +64,8 @@ export interface Caller {
 
 export interface CallerOptions {
   readonly name: number
+  /** absent: an address of its own */
+  readonly address?: string | undefined
   readonly chance: Chance
   /** the campaign that it requests; the default one when absent */
   readonly campaignId: string | undefined
@@ -140,7 +142,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     }
     return { outcome: "left" }
   }
-  const headers = { "x-forwarded-for": addressOf(name) }
+  const headers = { "x-forwarded-for": options.address ?? addressOf(name) }
   let turn = name
   const entrance = (): string => {
     const all = entrances()

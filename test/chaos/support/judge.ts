@@ -25,6 +25,8 @@ export interface Allowed {
   readonly putBack?: boolean
   /** callers whose start was under way when the store was killed: its answer may be lost, and these are called again as above */
   readonly unanswered?: ReadonlySet<Caller>
+  /** callers who wait for budgets of their own: others are called before them, and they return to their places before others */
+  readonly passedOver?: ReadonlySet<Caller>
   /** outcomes besides `talked` that the fault may cause */
   readonly outcomes: ReadonlyArray<string>
 }
@@ -185,7 +187,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
   const wrongs = new Set<string>([...rig.wrongs, ...watch.wrongs()])
   const state = await drain(rig)
   const drained = performance.now() - asked
-  const { unanswered = new Set() } = allowed
+  const { passedOver = new Set(), unanswered = new Set() } = allowed
   const startedAgain = new Set([...unanswered].map(({ ticket }) => ticket))
   for (const [ticket, wrong] of watch.secondLeases()) if (!startedAgain.has(ticket)) wrongs.add(wrong)
   const { running: platformPeak, talking: talkPeak } = platform.peak()
@@ -214,12 +216,13 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     /** Whether a ticket was requeued and called again. Unknown if its holder never learnt of it. */
     const again = (ticket: string): boolean => {
       const holder = holders.get(ticket)
-      if (startedAgain.has(ticket)) return true
+      if (startedAgain.has(ticket) || (holder !== undefined && passedOver.has(holder))) return true
       if (allowed.putBack !== true) return false
       return holder === undefined || holder.putBack || seen.has(ticket) || platform.failed.has(holder.attempt)
     }
     for (const wrong of orderViolations(slotsGiven(state, again), [], 0)) wrongs.add(wrong)
-    const back = allowed.putBack === true ? rig.options.slots : Math.min(rig.options.slots, unanswered.size)
+    const putBack = allowed.putBack === true ? rig.options.slots : Math.min(rig.options.slots, unanswered.size)
+    const back = putBack + passedOver.size
     for (const wrong of asCallersSaw(callers, watch.windowsAnew(), again, back)) wrongs.add(wrong)
     // I5: one session per attempt, except sessions that the gates did not learn of and nobody has joined
     const attempts = new Set([...unanswered].map(({ attempt }) => attempt))

@@ -51,6 +51,8 @@ export interface CrowdOptions {
   readonly talkMillis: readonly [number, number]
   /** the longest reaction to a start call */
   readonly reactMillis?: number
+  /** from which address the first, the second, … requests; each from its own by default */
+  readonly addressOf?: (index: number) => string
   /** how callers start their calls, in turn; all by a request by default */
   readonly startsOver?: ReadonlyArray<StartsOver>
   /** of so many callers one takes what it is offered; none by default */
@@ -149,6 +151,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
 
   const crowd: Rig["crowd"] = (options) => {
     const {
+      addressOf,
       arriveMillis,
       callers: count,
       entrances,
@@ -168,6 +171,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
       await sleep((arriveMillis * i) / count)
       await runCaller(caller, {
         name,
+        address: addressOf?.(i),
         chance: its,
         campaignId: campaign,
         entrances: entrances ?? (() => seats.map((seat) => seat.url)),
