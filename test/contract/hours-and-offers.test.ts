@@ -10,7 +10,7 @@ import { offerTaken } from "../../src/gatekeeper/metrics.ts"
 import { Operator } from "../../src/operator/Operator.ts"
 import { Store } from "../../src/store/Store.ts"
 import { onSharedStores } from "../harness/stores.ts"
-import { type DyingPath, startDyingGate } from "../support/dying-gates.ts"
+import { type DyingPath, startDyingGate, untilAnswered } from "../support/dying-gates.ts"
 import { ask, caller, eventsOf, type Given, hangUp, makeWorld, session, start, ticketIn } from "../support/gate.ts"
 
 const MINUTE = 60_000
@@ -91,13 +91,7 @@ describe("the close of a campaign, over gates that die", () => {
             eventsOf(world, ticket).filter((event) => event.type === type)
           return { ...started, world, connect, pushed }
         })
-        /** Until nothing is on its way to a store on another server. */
-        const quiet = Effect.promise(async () => {
-          for (let still = 0; still < 3; ) {
-            await new Promise((resolve) => setTimeout(resolve, 1))
-            still = paths.some((path) => !path.isDead() && path.inFlight() > 0) ? 0 : still + 1
-          }
-        })
+        const quiet = untilAnswered(() => paths)
         const pass = (seconds: number) =>
           Effect.replicateEffect(Effect.andThen(TestClock.adjust("1 second"), quiet), seconds, { discard: true })
         const until = (time: number) =>

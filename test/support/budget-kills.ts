@@ -12,7 +12,7 @@ import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
 import { Chance } from "../harness/chance.ts"
 import { type HoldLine, holdLines, ledgerLines, ledgerViolations } from "../model/budgets.ts"
-import { startDyingGate } from "./dying-gates.ts"
+import { startDyingGate, untilAnswered } from "./dying-gates.ts"
 import { caller, makeWorld, session } from "./gate.ts"
 
 const GATES = 3
@@ -50,7 +50,7 @@ export interface KillsReport {
 
 /**
  * @param shared the store of the gates
- * @param answered waits, in real time, until a store on another server has answered what was sent
+ * @param isRemote the store is on another server: what is sent to it is awaited in real time
  */
 export const playKills = (
   seed: number,
@@ -70,7 +70,7 @@ export const playKills = (
     /** requests at most */
     readonly perSecond?: number
   },
-  answered: Effect.Effect<void> = Effect.void,
+  isRemote = false,
 ): Effect.Effect<KillsReport, unknown> =>
   Effect.gen(function* () {
     const random = new Chance(seed)
@@ -107,9 +107,10 @@ export const playKills = (
       })
 
     let kills = 0
-    const pass = Effect.andThen(TestClock.adjust("1 second"), answered)
     const makeGate = startDyingGate(world, () => Layer.succeed(Store, shared), given)
     const gates = yield* Effect.forEach(Array.from({ length: GATES }), () => makeGate)
+    const answered = isRemote ? untilAnswered(() => gates.map(({ path }) => path)) : Effect.void
+    const pass = Effect.andThen(TestClock.adjust("1 second"), answered)
     const anyGate = () => gates.filter(({ path }) => !path.isDying())[random.below(GATES)] ?? gates[0]
 
     let asked = 0

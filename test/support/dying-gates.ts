@@ -80,6 +80,15 @@ export const dyingPath = (shared: Store["Service"]): DyingPath => {
   }
 }
 
+/** Waits, in real time, until nothing is on its way from these gates to a store on another server. */
+export const untilAnswered = (paths: () => ReadonlyArray<DyingPath>): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    for (let still = 0; still < 3; ) {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      still = paths().some((path) => !path.isDead() && path.inFlight() > 0) ? 0 : still + 1
+    }
+  })
+
 export interface DyingGate extends Pick<RunningGate, "on"> {
   readonly path: DyingPath
 }

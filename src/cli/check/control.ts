@@ -111,7 +111,7 @@ const overflowText = ({ name, Overflow }: Campaign): ReadonlyArray<string> => {
   )
   if (offers.length === 0) return []
   return [
-    `callers who would wait longer than ${seconds(Overflow.AfterSeconds)}, or who find the queue full or the campaign closed, are ` +
+    `callers who would wait longer than ${seconds(Overflow.AfterSeconds)}, or who find the queue full, the campaign closed or a budget used up, are ` +
       `offered: ${offers.join(", ")}`,
   ]
 }

@@ -125,9 +125,9 @@ describe("voicegate check of what controls calls", () => {
         })
         assert.deepStrictEqual(found, [
           "call length, default: a call may last 10 minutes (MaxCallSeconds); its page is warned before",
-          'overflow, default: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567), "Ask the sales agent" (the campaign sales)',
+          'overflow, default: callers who would wait longer than 90 s, or who find the queue full, the campaign closed or a budget used up, are offered: "Call the shop" (tel:+49301234567), "Ask the sales agent" (the campaign sales)',
           "call length, sales: a call may last 1 minute (MaxCallSeconds); its page is warned before",
-          'overflow, sales: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567)',
+          'overflow, sales: callers who would wait longer than 90 s, or who find the queue full, the campaign closed or a budget used up, are offered: "Call the shop" (tel:+49301234567)',
         ])
       }),
   )
