@@ -33,7 +33,9 @@ const RENAMED: Readonly<Record<string, string>> = {
   "embedding#inside-an-effect-application": "effect",
   "embedding#what-a-host-sees-of-its-gate": "application#operating-from-the-host",
   "start#3-put-the-widget-on-your-page": "start#4-put-the-widget-on-your-page",
-  "start#4-tell-the-gate-when-a-call-ends": "start#5-tell-the-gate-when-a-call-ends",
+  "start#3-give-the-gate-https": "start#5-give-the-gate-https",
+  "start#4-tell-the-gate-when-a-call-ends": "start#6-tell-the-gate-when-a-call-ends",
+  "start#5-tell-the-gate-when-a-call-ends": "start#6-tell-the-gate-when-a-call-ends",
 }
 
 /** Where each section is that was elsewhere: `operating#keys` is `redis#keys`. */

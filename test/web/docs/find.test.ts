@@ -56,7 +56,7 @@ describe("the search of the documents", () => {
       ["429", "troubleshooting#429-too-many-requests"],
       ["microphone does not ask", "troubleshooting#the-browser-does-not-ask-for-the-microphone"],
       ["button not shown", "troubleshooting#no-button-or-widget-appears"],
-      ["CORS", "troubleshooting#calls-arent-available-on-this-page-right-now"],
+      ["CORS", "troubleshooting#the-agent-isnt-available"],
       ["everybody waits forever", "troubleshooting#everybody-waits-and-nobody-talks"],
       ["lost place", "troubleshooting#callers-have-lost-their-places"],
       ["how to change the color of the widget", "embedding#attributes"],
