@@ -98,7 +98,7 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi>
         fromStarts === true
           ? finding(
               "not_checked",
-              "the platform tells the limit in its answers to starts; until the first, its refusal is the limit",
+              "the platform tells the limit in its answers to starts; until the first call, the gate starts calls until the platform refuses one",
             )
           : Number.isFinite(limit)
             ? finding("ok", `${limit} from the platform, ${inUse} in use`)

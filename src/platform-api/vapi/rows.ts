@@ -12,7 +12,7 @@ export const rows: VendorRows = {
   longestCall: "set in each call",
   atCapacity: "400 or 429 that mentions concurrency [?], or `concurrencyBlocked`",
   headOfQueue: "yes",
-  slots: "as Vapi says in each answer to a start; until the first, its refusal is the limit",
+  slots: "as Vapi says in each answer to a start; until the first call, the gate starts calls until Vapi refuses one",
   unconfirmed: "found in the list and ended",
   control: "*endable* and bounded, at Vapi to at least 10 s",
   silence: "Vapi, by `speech-update`, and the widget",

@@ -29,6 +29,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   "control#example-a-shop": "control#a-shop",
   "control#example-a-shop-1": "control#a-shop",
   "control#privacy": "control-reference#hashed-addresses-and-removal",
+  "embedding#agents-of-other-vendors": "embedding#vapi-and-other-vendors-the-sdk",
   "embedding#inside-an-application-with-promises": "application#creategate",
   "embedding#inside-an-effect-application": "effect",
   "embedding#what-a-host-sees-of-its-gate": "application#operating-from-the-host",
