@@ -229,8 +229,9 @@ describe("the samples of README and documents", () => {
   })
 })
 
-describe("the samples of scripts/deploy", () => {
-  const VARIABLE = /^[ #]*(?:Environment=)?(\w+__\w+?)(?:: |=)"?([^"\n]*)"?$/gm
+describe("the samples of scripts/deploy, and of the service's environment", () => {
+  const deploying = readDocument("deploying")
+  const VARIABLE = /^[ #]*(\w+__\w+?)(?:: |=)"?([^"\n]*)"?$/gm
   /** The variables between two comments; a file of a secret counts as a secret. */
   const variables = (text: string, from: string, until: string): ReadonlyArray<readonly [string, string]> =>
     [...(text.split(from)[1]?.split(until)[0] ?? "").matchAll(VARIABLE)].map(([, name = "", value = ""]) =>
@@ -240,17 +241,22 @@ describe("the samples of scripts/deploy", () => {
   it.each([
     ["compose.yaml", {}],
     ["kubernetes.yaml", {}],
-    // what the settings file has beside the unit
-    ["voicegate.service", { Platform: "vapi", Vapi: { AssistantId: "one" } }],
+    // what the settings file has beside the environment of the service
+    ["deploying.md", { Platform: "vapi", Vapi: { AssistantId: "one" } }],
   ] as const)("have in %s the lines of Vapi beside those of IqraAI, and both are accepted", (file, own) => {
-    const text = readFileSync(join(root, "scripts/deploy", file), "utf8")
+    const text = file === "deploying.md" ? deploying : readFileSync(join(root, "scripts/deploy", file), "utf8")
     const Iqra = { BaseUrl: "https://platform.example", BusinessId: "1", WebCampaignId: "1", DefaultRegionId: "eu" }
-    const iqra = variables(text, "# IqraAI:", "# Vapi, in place of")
-    const vapi = variables(text, "# Vapi, in place of", file === "voicegate.service" ? "# more variables" : "# all:")
+    const [iqra, vapi] =
+      file === "deploying.md"
+        ? [
+            variables(text, "/etc/voicegate/environment <<'END'\n", "END"),
+            variables(text, "has these two lines", "\n3. "),
+          ]
+        : [variables(text, "# IqraAI:", "# Vapi, in place of"), variables(text, "# Vapi, in place of", "# all:")]
     assert.property(Object.fromEntries(iqra), "VoiceAiPlatform__ApiSecretToken")
     assert.property(Object.fromEntries(vapi), "VoiceAiPlatform__Vapi__WebhookSecret")
     for (const [VoiceAiPlatform, given] of [
-      [file === "voicegate.service" ? Iqra : {}, iqra],
+      [file === "deploying.md" ? Iqra : {}, iqra],
       [own, vapi],
     ] as const) {
       const resolved = resolveSettings({ VoiceAiPlatform }, variablesOf(Object.fromEntries(given)))

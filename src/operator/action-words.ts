@@ -235,6 +235,9 @@ export const loggedResults: Readonly<Record<string, string>> = {
   gone: "Already gone",
 }
 
+/** Results that say of how many calls, and of no ticket. */
+type AllCalls = "ending_calls" | "cannot_end"
+
 /** The actions on a campaign that take no parameters. */
 export type CampaignAction = Exclude<Action["type"], "pause" | "remove" | "end" | "end_calls">
 
@@ -251,8 +254,10 @@ export const campaignCommands: Readonly<
   },
 }
 
-/** What an action did, in the words of the command line. */
-export const commandTexts: Readonly<Record<ActionOutcome["result"], string>> = {
+/** What an action did, in the words of the command line: of all calls of a campaign with their number, else without the ticket. */
+export const commandTexts: Readonly<
+  Record<Exclude<ActionOutcome["result"], AllCalls>, string> & Record<AllCalls, (calls: string) => string>
+> = {
   done: "Done.",
   already: "Nothing to do: it is already in that state.",
   called: "The first caller in line who is present was called.",
@@ -264,8 +269,8 @@ export const commandTexts: Readonly<Record<ActionOutcome["result"], string>> = {
   freed: "The slot is free. The platform did not end the call, which may still run there.",
   ending:
     "The platform was asked to end the call and has not confirmed it. The gate asks again, and the slot is free within a minute at the latest.",
-  ending_calls: "The calls are being ended at the platform. Their slots are free within a minute at the latest.",
-  cannot_end: "The platform cannot be asked to end calls: they run on.",
+  ending_calls: (calls) => outcomeTexts.ending_calls(calls, "end_calls"),
+  cannot_end: (calls) => outcomeTexts.cannot_end(calls, "end_calls"),
   gone: "Nothing was done: the ticket has ended or changed, or the time of the pause has passed. Look at it again.",
 }
 

@@ -189,14 +189,17 @@ export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) 
     }
   })
 
+/** Of the calls of a campaign, `ticket` is how many they are. */
+const outcomeText = ({ result, ticket }: ActionOutcome): string => {
+  const text = commandTexts[result]
+  if (typeof text === "function") return text(printable(ticket))
+  return ticket === "-" ? text : `${printable(ticket)}: ${text}`
+}
+
 const printOutcome = (document: ActionOutcome): Printed => ({
   ok: !FAILED_RESULTS.includes(document.result),
   document,
-  lines: [
-    document.ticket === "-"
-      ? commandTexts[document.result]
-      : `${printable(document.ticket)}: ${commandTexts[document.result]}`,
-  ],
+  lines: [outcomeText(document)],
 })
 
 /** Changes a campaign's state on all instances, or calls its next caller. */
@@ -204,10 +207,17 @@ export const actOn = (client: Pick<ConsoleClient, "act">, name: string, type: Ca
   Effect.map(client.act(name, { type }), printOutcome)
 
 /** Ends all running calls of a campaign; without `yes` it only says how many run. */
-export const endCalls = Effect.fnUntraced(function* (client: ConsoleClient, name: string, yes: boolean) {
+export const endCalls = Effect.fnUntraced(function* (
+  client: Pick<ConsoleClient, "act" | "view">,
+  name: string,
+  yes: boolean,
+) {
   if (yes) return printOutcome(yield* client.act(name, { type: "end_calls" }))
   const { queue } = yield* client.view(name, NO_ROWS)
-  const running = queue === null ? "It is not known how many calls run" : `${queue.live} calls run`
+  const running =
+    queue === null
+      ? "It is not known how many calls run"
+      : `${queue.live} ${queue.live === 1 ? "call runs" : "calls run"}`
   return yield* new ConsoleFailed({ message: `${running}. Add --yes to end all of them.` })
 })
 

@@ -8,7 +8,7 @@ import { TestClock } from "effect/testing"
 import type { ActionOutcome } from "../../../src/fifo-queue/operator/actions.ts"
 import { type ConsoleClient, connect } from "../../../src/operator/commands/console-client.ts"
 import { withTicketLast } from "../../../src/operator/commands/operate.ts"
-import { actOn, listCampaigns, showCampaign, showTicket } from "../../../src/operator/commands/run.ts"
+import { actOn, endCalls, listCampaigns, showCampaign, showTicket } from "../../../src/operator/commands/run.ts"
 import { storeHealth } from "../../../src/operator/layer.ts"
 import type { Health } from "../../../src/operator/shapes.ts"
 import { EMPTY_VIEW } from "../../support/queue-view.ts"
@@ -114,6 +114,32 @@ describe("a command of an operator", () => {
         false,
         "No one was called: no slot is free.",
       ])
+    }),
+  )
+
+  it.effect("says how many calls are being ended, or run on", () =>
+    Effect.gen(function* () {
+      const view = () => Effect.succeed({ ...NO_VIEW, queue: { ...EMPTY_VIEW, live: 1 } })
+      const ended = (result: "ending_calls" | "cannot_end", ticket: string) =>
+        Effect.map(
+          endCalls({ act: () => Effect.succeed({ result, ticket }), view }, "default", true),
+          ({ lines, ok }) => [ok, ...lines],
+        )
+      assert.deepStrictEqual(yield* ended("ending_calls", "2"), [
+        true,
+        "2 calls are being ended. Their slots are free within a minute.",
+      ])
+      assert.deepStrictEqual(yield* ended("ending_calls", "1"), [
+        true,
+        "1 call is being ended. Its slot is free within a minute.",
+      ])
+      assert.deepStrictEqual(yield* ended("cannot_end", "3"), [
+        false,
+        "The platform can’t be asked to end calls. 3 calls run on.",
+      ])
+      const act = () => Effect.die("nothing is ended without --yes")
+      const failed = yield* Effect.flip(endCalls({ act, view }, "default", false))
+      assert.strictEqual(failed.message, "1 call runs. Add --yes to end all of them.")
     }),
   )
 
