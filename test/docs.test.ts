@@ -287,6 +287,21 @@ describe("control.md", () => {
     assert.strictEqual(Result.isFailure(resolved) ? resolved.failure.message : "", "")
   })
 
+  it("has placeholders in it, each of which is reported once while it is not replaced", () => {
+    const left = resolveSettings(JSON.parse(written), NO_VARIABLES)
+    const problems = Result.isFailure(left) ? left.failure.problems : []
+    assert.deepStrictEqual(
+      problems.map(({ found, path }) => [path, found]),
+      [
+        "VoiceAiPlatform.Vapi.ApiKey",
+        "VoiceAiPlatform.Vapi.AssistantId",
+        "VoiceAiPlatform.Vapi.WebhookSecret",
+        "Identity.Secrets.0",
+        "Security.ConsoleToken",
+      ].map((path) => [path, 'the placeholder "…" in the settings file']),
+    )
+  })
+
   it("shows what `voicegate check` says of that file", () => {
     const [campaign] = Result.isSuccess(resolved) ? resolved.success.tree.Campaigns : []
     if (campaign?.Hours === undefined) return assert.fail("The file has no hours.")

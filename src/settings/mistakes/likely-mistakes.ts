@@ -9,6 +9,7 @@ import type { SettingsTree } from "../Settings.ts"
 import { generalPath, isGateVariable, settingAt, settingRows } from "../showing/table.ts"
 import { type Flat, type Given, isEmptyList } from "../sources/flat.ts"
 import type { Variables } from "../sources/variables.ts"
+import { isOfSamples } from "./placeholders.ts"
 
 const isItem = (key: string): boolean => /\.\d+$/.test(key)
 const settingOf = (key: string) => settingAt(key) ?? (isItem(key) ? settingAt(key.replace(/\.\d+$/, "")) : undefined)
@@ -38,7 +39,7 @@ const shared = (flat: Flat): ReadonlyArray<SettingProblem> => {
   const problems: Array<SettingProblem> = []
   for (const [key, given] of flat) {
     const setting = generalPath(key).replace(/\.\d+$/, "")
-    if (!KEYS.includes(setting)) continue
+    if (!KEYS.includes(setting) || isOfSamples(given.text)) continue
     const other = first.get(given.text)
     if (other === undefined) {
       first.set(given.text, { setting, given })

@@ -255,8 +255,8 @@ export const resolveSettings = (
   const read = makeReader(flat, problems)
   const tree = settingsOf(flat, read, place)
   read.reportInherited()
-  problems.push(...placeholders(flat), ...unknownNames(flat, json, file), ...misspeltVariables(variables.values))
-  const mistakes = likelyMistakes(flat)
+  problems.push(...unknownNames(flat, json, file), ...misspeltVariables(variables.values))
+  const mistakes = [...placeholders(flat), ...likelyMistakes(flat)]
   // a mistake explains better than the check of the value's form
   const all = [...problems.filter(({ path }) => !mistakes.some((each) => each.path === path)), ...mistakes]
   if (tree === undefined || all.length > 0) return Result.fail(new SettingsInvalid({ problems: all }))
