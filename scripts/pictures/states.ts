@@ -152,7 +152,8 @@ const takeAll = async (program: Program, name: string, setting: Setting): Promis
     await page.waitForFunction("ready")
     const sample = from in FOUND ? "" : from
     await page.evaluate(`tell(${JSON.stringify({ attributes, state: sample })})`)
-    if (floating) await inFrame(page, ".launcher").click()
+    // the preview opens it for a sample
+    if (floating && sample === "") await inFrame(page, ".launcher").click()
     await page.waitForTimeout(DRAWN)
     await STEPS[state]?.step(page).catch((cause: unknown) => {
       throw new Error(`The step to “${state}” on the page “${name}” failed.`, { cause })
