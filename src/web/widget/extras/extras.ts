@@ -93,13 +93,17 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
       visitor.show(next)
     }
     const agreed = async (): Promise<void> => {
-      if (hasAgreed || !consent.isNeeded()) return
-      await new Promise<void>((resolve) => {
-        agree = resolve
-        show({ name: "consent" })
-      })
-      hasAgreed = true
-      consent.keep()
+      if (!hasAgreed && consent.isNeeded()) {
+        await new Promise<void>((resolve) => {
+          agree = resolve
+          show({ name: "consent" })
+        })
+        hasAgreed = true
+        consent.keep()
+      }
+      // a page that asks for no consent shows it since the visitor's gesture
+      const tell = options.consent ? show : noteState
+      if (!options.writing) tell({ name: "checking-microphone" })
     }
     return visit.openVisit(options, {
       ...visitor,

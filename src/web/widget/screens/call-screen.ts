@@ -103,8 +103,6 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       const trouble = troubleOf(state)
       setText(notice, trouble && say(trouble))
       again.hidden = trouble !== "in-call.no-microphone"
-      showCaptions()
-      showMood()
     },
     tick: (state, now) => {
       if (state.name === "in-call") {

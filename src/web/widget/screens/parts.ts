@@ -14,6 +14,7 @@ export interface Screen {
   readonly nodes: ReadonlyArray<Node>
   /** Updates the elements for a new state of the same name. */
   readonly update: (state: VoiceAgentState) => void
+  /** Updates them for the time: after each update, and several times a second. */
   readonly tick: (state: VoiceAgentState, now: number) => void
   readonly level?: (level: Level) => void
   /** where the waiting screen has the other ways to wait */

@@ -219,7 +219,6 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
       retrying(async () => {
         await visitor.extras?.agreed()
         if (isOver()) return
-        if (!options.writing) show({ name: "checking-microphone" })
         await equipment.open()
         const taken = visitor.extras?.takes()
         if (isOver()) return

@@ -5,7 +5,7 @@ import type { VendorsPart } from "../vendors.ts"
 
 /** What a page has switched on for its visits (`extras/extras.ts`). */
 export interface VisitExtras {
-  /** Resolves when the visitor has agreed to a call. */
+  /** Resolves when the visitor has agreed to a call; then shows that the microphone is checked, if the page asks for consent. */
   readonly agreed: () => Promise<void>
   /** the ticket of another device that the visit takes over */
   readonly takes: () => string | undefined

@@ -213,11 +213,12 @@ describe("each state of the widget", () => {
   it("shows in the lowest window what is said in a call, and what warns of its end", async () => {
     const tab = await open("")
     const frame = await preview(tab, 320, 256)
-    for (const [state, part] of [
-      ["call", ".messages"],
-      ["silence", ".warning.silence"],
+    for (const [state, part, lines] of [
+      ["call", ".messages", 2],
+      ["silence", ".warning.silence", 2],
+      ["reconnecting", ".notice.warning", 3],
     ] as const) {
-      await tell(tab, {}, state)
+      await tell(tab, { mode: "floating" }, state)
       await frame.locator(`voice-agent ${part}`).waitFor()
       await frame.waitForTimeout(400)
       const seen = await inPanel<number>(
@@ -225,8 +226,30 @@ describe("each state of the widget", () => {
         `(([whole, part]) => Math.min(whole.bottom, part.bottom) - Math.max(whole.top, part.top))(
           [".body", "${part}"].map((each) => panel.querySelector(each).getBoundingClientRect()))`,
       )
-      // two lines
-      expect(seen, state).toBeGreaterThanOrEqual(42)
+      expect(seen, state).toBeGreaterThanOrEqual(21 * lines)
+    }
+  })
+
+  it("ends the icon of captions where the text of the card ends, and its button where that has an edge", async () => {
+    const tab = await open("")
+    const frame = await preview(tab, 440)
+    for (const lang of ["en", "ar"]) {
+      await tell(tab, { lang }, "")
+      await eventually(`the texts of ${lang}`, async () => (await inPanel(frame, "panel.lang")) === lang)
+      await tell(tab, { lang }, "call")
+      await frame.waitForTimeout(200)
+      for (const [forcedColors, part] of [
+        ["none", ".captions .icon"],
+        ["active", ".captions"],
+      ] as const) {
+        await tab.emulateMedia({ forcedColors })
+        const side = lang === "ar" ? "left" : "right"
+        const [icon = 0, foot = 0] = await inPanel<ReadonlyArray<number>>(
+          frame,
+          `["${part}", ".foot"].map((each) => panel.querySelector(each).getBoundingClientRect().${side})`,
+        )
+        expect(Math.abs(icon - foot), `${lang}, ${part}`).toBeLessThanOrEqual(1)
+      }
     }
   })
 

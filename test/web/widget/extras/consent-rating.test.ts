@@ -97,6 +97,24 @@ describe("consent", () => {
     await screen(tab, "Before we start")
   })
 
+  for (const [attributes, first] of [
+    ["", []],
+    ["rating", []],
+    [CONSENT, ["consent"]],
+  ] as const) {
+    it(`lets a page count the visits that begin, with the attributes “${attributes}”`, async () => {
+      const tab = await open(`<voice-agent ${attributes}></voice-agent>`)
+      await tab.evaluate(`
+        window.states = []
+        document.querySelector("voice-agent").addEventListener("statechange", ({ detail }) => window.states.push(detail.name))`)
+      await click(tab, "Start a call")
+      if (first.length > 0) await click(tab, "Agree and continue")
+      await screen(tab, "In call")
+      const states = await tab.evaluate<ReadonlyArray<string>>("window.states")
+      expect(states.slice(0, states.indexOf("connecting"))).toEqual([...first, "checking-microphone"])
+    })
+  }
+
   it("is read from right to left", async () => {
     const tab = await open('<voice-agent consent="تُسجَّل المكالمة." consent-link="/privacy"></voice-agent>', {
       lang: "ar",
