@@ -8,15 +8,17 @@ import { type BudgetExhausted, withOffersInstead } from "../protocol/refusals.ts
 import { offersOf } from "../settings/groups/overflow.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Hours } from "./Hours.ts"
 import * as metrics from "./metrics.ts"
+import { UsedUpBudgets } from "./UsedUpBudgets.ts"
 
 export class Overflow extends Context.Service<
   Overflow,
   {
     /**
-     * What is offered now; undefined for nothing. Another campaign that is closed is not. `now` is the store's time, here and below (ms since
+     * What is offered now; undefined for nothing. Another campaign is not where it is closed, or a budget of it or of its account is used up. `now` is the store's time, here and below (ms since
      * 1970).
      */
     readonly offers: (campaign: Campaign, now: number) => ReadonlyArray<Offer> | undefined
@@ -55,12 +57,13 @@ interface Told {
 export const isLong = (limit: number, estimatedSeconds: number | null | undefined, waitedMillis: number): boolean =>
   (estimatedSeconds ?? 0) > limit || waitedMillis > limit * 1000
 
-export const layer: Layer.Layer<Overflow, never, Campaigns | Hours | Store> = Layer.effect(
+export const layer: Layer.Layer<Overflow, never, Campaigns | Hours | Store | UsedUpBudgets> = Layer.effect(
   Overflow,
   Effect.gen(function* () {
     const store = yield* Store
     const campaigns = yield* Campaigns
     const hours = yield* Hours
+    const usedUp = yield* UsedUpBudgets
     const context = yield* Effect.context<never>()
     const known = new Map(
       campaigns.all.flatMap((campaign) =>
@@ -69,14 +72,16 @@ export const layer: Layer.Layer<Overflow, never, Campaigns | Hours | Store> = La
     )
     yield* metrics.registerOffers([...known].map(([{ name }]) => name))
 
-    const isClosed = (target: string, now: number): boolean => {
+    const refuses = (target: string, now: number): boolean => {
       const campaign = campaigns.find(target)
-      return campaign?.Hours !== undefined && hours.refusal(campaign, now) !== undefined
+      if (campaign === undefined) return false
+      if (campaign.Hours !== undefined && hours.refusal(campaign, now) !== undefined) return true
+      return usedUp.resetsAt(campaign, now + aheadOf(store)) !== undefined
     }
     const offers: Overflow["Service"]["offers"] = (campaign, now) => {
       const all = known.get(campaign)
       if (all === undefined) return undefined
-      const open = all.filter(({ kind, target }) => kind !== "campaign" || !isClosed(target, now))
+      const open = all.filter(({ kind, target }) => kind !== "campaign" || !refuses(target, now))
       return open.length === 0 ? undefined : open
     }
     const atRefusal: Overflow["Service"]["atRefusal"] = (campaign, at, now) => {

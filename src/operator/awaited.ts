@@ -5,11 +5,15 @@
 import type { AwaitedWindow } from "../budgets/Budgets.ts"
 import type { CampaignSnapshot } from "../fifo-queue/operator/OperatorQueue.ts"
 
-/** Those of the campaign and its account, or those of callers. */
+/** How far the end of a window and the time that is stored may be apart (ms). */
+const MAX_APART = 5 * 60_000
+
+/** Those of the campaign and its account, or those of callers; none where no window ends then, as where another gate has other budgets. */
 const namesOf = (windows: ReadonlyArray<AwaitedWindow>, own: boolean, resumesAt: number): ReadonlyArray<string> => {
   const all = windows.filter((window) => (window.own === true) === own)
   const apart = ({ until }: AwaitedWindow): number => Math.abs(until - resumesAt)
   const least = Math.min(...all.map(apart))
+  if (least > MAX_APART) return []
   return all.filter((window) => apart(window) === least).map(({ name }) => name)
 }
 

@@ -16,7 +16,7 @@ export const CONTROL_PROMISES = {
   H3: "**New callers** are refused with 503 `closed` while the campaign is closed",
   O1: "A wait is long when the caller has waited longer than `AfterSeconds`, or is expected to.",
   O2: "Then the answer 202 and the ticket's state have the offers as `offers`, and a connected page gets the event `offer` once.",
-  O3: "Two kinds of offers are left out: a campaign that is closed, and the campaign itself.",
+  O3: "Two kinds of offers are left out: a campaign that would refuse the caller, because it is closed or a budget of it or of its account is used up, and the campaign itself.",
   O4: "A caller who follows a link or calls a number keeps the place until they leave.",
   B1: "in each window of each budget, what is settled and what is held never exceed the cap together",
   B2: "The exceptions are counted as overrun",

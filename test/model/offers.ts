@@ -4,7 +4,7 @@
  * - Whoever waits long is told what is offered: by the answer to the request, by the ticket's state, and by an event to a connected page.
  * - An event tells it to a page once.
  * - Whoever finds the queue full or the campaign closed is told it with the refusal.
- * - All is offered that can be taken: no campaign that is closed, and not the campaign that offers it.
+ * - All is offered that can be taken: no campaign that is closed or has a used-up budget, and not the campaign that offers it.
  * - Whoever has left for an offer has no place any more, and nobody else loses one by it.
  */
 import type { Offer } from "../../src/protocol/offers.ts"

@@ -50,6 +50,11 @@ describe("budgets for which callers wait", () => {
     for (const each of [unnamed, ...unnamed.waitingPage]) assert.notProperty(each, "budgets")
   })
 
+  it("have no name where no window ends at that time, as when another gate has other budgets", () => {
+    const unnamed = withBudgetNames({ ...stored, resumesAt: 10 * HOUR }, WINDOWS, 60_000)
+    assert.notProperty(unnamed, "budgets")
+  })
+
   it.effect(
     "are told of a ticket that is found: that of its caller or that of all, whichever has more again later",
     () =>

@@ -122,4 +122,11 @@ describe("offers", () => {
     assert.include(problem?.expected, expected)
     assert.deepStrictEqual(others, [])
   })
+
+  it.each([[[0]], [[1]], [[0, 2]]])("are checked however their variables are numbered: %j", (numbers) => {
+    const env = Object.fromEntries(
+      numbers.map((n) => [`VoiceAiPlatform__Overflow__Offers__${n}`, "Ask sales campaign:nobody"]),
+    )
+    assert.isNotEmpty(problemsOf(minimal, env))
+  })
 })

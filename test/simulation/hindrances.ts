@@ -65,9 +65,12 @@ export class Hindrances {
     const ends = leases.get(id) ?? 0
     // it has used all its windows
     if (ends + slack >= (tickets.get(id)?.since ?? 0) + MAX_WINDOWS * window) return
+    // the store does not know of one that has reached nothing since it started
+    const known = new Set(this.named.values())
     for (const gate of gates) {
-      const hindrances = gate?.up === true ? hindrancesOf(gate, this.name) : []
-      if (gate === undefined || wasDead(hindrances)) continue
+      if (gate?.up !== true || !known.has(gate)) continue
+      const hindrances = hindrancesOf(gate, this.name)
+      if (wasDead(hindrances)) continue
       for (const { from, to } of hindrances) {
         if (from + slack < ends && to > calledAt + slack && ends + slack < to + window) {
           this.world.fail(`I3: ${id} missed its turn, and ${gate.name} was cut off for ${to - from} ms of it`)

@@ -35,12 +35,15 @@ export class OfferWatch {
 
   /** What a gate may offer to callers of a campaign. */
   private all(gate: Gate, campaign: CampaignName): ReadonlyArray<Offerable> {
-    const { watch } = this.world
+    const { plan, watch } = this.world
+    // a gate reads every 15 s what is left of budgets, so it may think that one is used up, or not yet
+    const mayRefuse = plan.control.budgets !== undefined
     return this.plan.offers.flatMap((offer): ReadonlyArray<Offerable> => {
       if (offer.kind !== "campaign") return [{ offer, now: "open" }]
       if (offer.target === campaign) return []
       const isClosed = watch.isClosed(gate, offer.target)
-      return [{ offer, now: isClosed === undefined ? "unknown" : isClosed ? "closed" : "open" }]
+      if (isClosed === true) return [{ offer, now: "closed" }]
+      return [{ offer, now: isClosed === undefined || mayRefuse ? "unknown" : "open" }]
     })
   }
 

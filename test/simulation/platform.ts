@@ -303,6 +303,8 @@ export class Platform {
     const others = [...session.telling]
     const repeats = others.every((other) => other.gate === gate && other.n === n)
     if (!repeats) for (const other of others) if (other.gate === gate) telling.alone = other.alone = false
+    // another webhook may have done what an earlier try was to do
+    if (others.some(({ alone }) => !alone)) telling.alone = false
     // what the earlier tries at this gate did, it must say now
     const from = repeats ? (others[0] ?? telling).from : telling.from
     session.telling.add(telling)

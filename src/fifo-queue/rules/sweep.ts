@@ -28,7 +28,7 @@ import { releaseSilent } from "./shared/presence.ts"
 import { isCutOff } from "./shared/stall.ts"
 import { meta, type Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
-import { isUnattended, noteUnattended } from "./shared/unattended.ts"
+import { forgetUnattended, isUnattended, noteUnattended } from "./shared/unattended.ts"
 
 /** A sweep reads at most this many pages of `MAX_PER_STEP` entries when it has to skip some. */
 const MAX_PAGES = 5
@@ -116,7 +116,9 @@ export const sweep = (s: Step, call: Sweep): Swept => {
     forgiveOutage(s, sweptAt)
   }
   // a sweep that arrives late must not set the time back
-  if (now > sweptAt || sweptAt - now > DEAD_MILLIS) db.hset(keys.meta, "sweptAt", `${now}`)
+  const isTimeBack = sweptAt - now > DEAD_MILLIS
+  if (now > sweptAt || isTimeBack) db.hset(keys.meta, "sweptAt", `${now}`)
+  if (isTimeBack) forgetUnattended(s)
   if (!isCutOff(s)) db.zadd(keys.gates, now, s.context.instance)
   noteStall(s)
   // a hold waits for every gate that lived when its outage began

@@ -82,8 +82,8 @@ export const checkOffers = (
   names: ReadonlyArray<string>,
 ): void => {
   const offers = campaign.Overflow?.Offers ?? []
-  // some are no offers, so the numbers of the others are not known
-  if (read.has(`${base}.Overflow.Offers.${offers.length}`)) return
+  // one that is no offer is reported already, and the numbers of the others are not known then
+  if (read.problems.some(({ path }) => path.startsWith(`${base}.Overflow.Offers`))) return
   for (const [index, text] of offers.entries()) {
     const found = readOffer(text)
     if (typeof found === "string" || found.kind !== "campaign") continue

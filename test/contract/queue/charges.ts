@@ -12,6 +12,7 @@ import { BEGIN } from "../../support/gate.ts"
 /** A call that may last 10 minutes begins; the gate that sweeps then is the last one that runs, unless `attended`. */
 const callOfTenMinutes = Effect.fnUntraced(function* (limit: "call" | "slot") {
   yield* TestClock.setTime(BEGIN)
+  yield* setTime(BEGIN)
   const queue = yield* FifoQueue
   const at = { campaign: `charges/${yield* Random.nextInt}`, slots: 1, instance: "", charges: true as const }
   const { result: admitted } = yield* queue.admit(at, { id: "t1", caller: "192.0.2.1", network: "", data: "" })
@@ -25,6 +26,18 @@ const callOfTenMinutes = Effect.fnUntraced(function* (limit: "call" | "slot") {
   yield* queue.sweep(at)
   return { at, queue }
 })
+
+/** The store's time, which is set. */
+let time = BEGIN
+const setTime = (millis: number) =>
+  Effect.sync(() => {
+    time = millis
+  })
+const withSetClock = (store: Layer.Layer<Store>): Layer.Layer<Store> =>
+  Layer.effect(
+    Store,
+    Effect.map(Store, (real) => ({ ...real, now: Effect.sync(() => time) })),
+  ).pipe(Layer.provide(Layer.fresh(store)))
 
 const inQueue =
   (store: Layer.Layer<Store>, MaxCallMinutes = 30) =>
@@ -82,6 +95,29 @@ export const charges = (store: Layer.Layer<Store>): void => {
       )
       assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [1_203])
     }).pipe(inQueue(store)),
+  )
+
+  it.effect("the time in which no gate ran is not known any more when the store's time has gone back", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      const sweptAfter = (seconds: number) => Effect.andThen(setTime(BEGIN + seconds * 1_000), queue.sweep(at))
+      yield* sweptAfter(1_200)
+      // a failover, to a server whose clock is behind
+      for (let seconds = 90; seconds <= 1_000; seconds += 2) yield* sweptAfter(seconds)
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [1_000])
+    }).pipe(inQueue(withSetClock(store), 240)),
+  )
+
+  it.effect("two such times that overlap, because the store's time has gone back, count once", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      for (const seconds of [1_200, 1_170, 90]) {
+        yield* setTime(BEGIN + seconds * 1_000)
+        yield* queue.sweep(at)
+      }
+      yield* setTime(BEGIN + 1_000_000)
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [600])
+    }).pipe(inQueue(withSetClock(store), 240)),
   )
 
   it.effect(

@@ -168,6 +168,26 @@ describe("offers", () => {
       }),
   )
 
+  gateTest(
+    "do not lead to a campaign whose account's budget is used up too",
+    given(
+      {
+        Account: { Name: "shop", MaxConcurrency: 2 },
+        Budgets: [{ Name: "all", Of: "account", Unit: "minutes", Per: "day", Cap: 1 }],
+      },
+      { Account: { Name: "shop" } },
+    ),
+    () =>
+      Effect.gen(function* () {
+        const { sessionId } = yield* begin(caller(1))
+        yield* TestClock.adjust("45 seconds")
+        yield* hangUp(sessionId)
+        // until the balances have been read
+        yield* TestClock.adjust("16 seconds")
+        expect(yield* ask(caller(1))).toMatchObject({ _tag: "BudgetExhausted", offers: [CALL] })
+      }),
+  )
+
   gateTest("that are taken are counted once, of a ticket that waits", given(), () =>
     Effect.gen(function* () {
       yield* begin()

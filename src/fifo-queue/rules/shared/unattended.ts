@@ -26,6 +26,15 @@ export const noteUnattended = (s: Step, sweptAt: number): void => {
 }
 
 /**
+ * The store's time has gone back, as by a failover: when no gate served the campaign is not known any more.
+ * @lazy
+ */
+export const forgetUnattended = (s: Step): void => {
+  s.db.hdel(s.keys.meta, "unattendedFrom")
+  s.db.hdel(s.keys.meta, "unattendedUntil")
+}
+
+/**
  * For how long no gate served the campaign after a moment (ms), as far as it is remembered: the latest time before the last sweep, and the time since then.
  * @lazy
  */
@@ -36,5 +45,6 @@ export const unattendedSince = (s: Step, moment: number): number => {
     "unattendedUntil",
   ])
   const before = Math.max(0, Math.min(until, s.now) - Math.max(from, moment))
-  return isUnattended(s) ? before + Math.max(0, s.now - Math.max(sweptAt, moment)) : before
+  const present = isUnattended(s) ? Math.max(0, s.now - Math.max(sweptAt, until, moment)) : 0
+  return before + present
 }
