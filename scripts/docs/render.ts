@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { buildSync } from "esbuild"
 import { DOCUMENTS, folder, pagePictures, unlisted } from "./documents.ts"
-import { renderPage } from "./page.ts"
+import { renderPage, renderUnknownPage } from "./page.ts"
 
 const web = join(import.meta.dirname, "../../src/web")
 const tokens = join(web, "shared/styles/tokens.css")
@@ -40,6 +40,7 @@ export const writePages = (directory: string): void => {
   mkdirSync(directory, { recursive: true })
   for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
   writeFileSync(join(directory, "index.html"), renderPage("start", undefined, "docs/"))
+  writeFileSync(join(directory, "404.html"), renderUnknownPage())
   for (const file of pagePictures()) copyFileSync(join(folder, "pictures", file), join(directory, file))
   writeFileSync(join(directory, "style.css"), renderStyle())
   writeScripts(directory)

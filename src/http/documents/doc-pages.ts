@@ -36,28 +36,20 @@ export const acceptsHtml = ({ headers }: IncomingMessage): boolean => /\btext\/h
 /** Answers 404 with a page that lists the documents. Its links are relative, because the gate may be mounted below a path. */
 export const sendUnknownPage = (
   path: string,
-  names: ReadonlyArray<string>,
+  page: string,
   { method }: IncomingMessage,
   response: ServerResponse,
 ): void => {
   const docs = "../".repeat(path.split("/").length - 3)
-  const links = names.map((name) => `<li><a href="${docs}${name}">${name}</a></li>`).join("")
-  const body = Buffer.from(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>No such document · voicegate</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${docs}style.css">
-</head>
-<body>
-<main><h1>No such document</h1><p>These are the documents:</p><ul>${links}<li><a href="${docs}api">API reference</a></li></ul></main>
-</body>
-</html>
-`)
+  const body = Buffer.from(page.replaceAll('"DOCS/', `"${docs}`))
   response.writeHead(404, { ...HEADERS_BY_TYPE[".html"], "cache-control": "no-store", "content-length": body.length })
   response.end(method === "HEAD" ? undefined : body)
+}
+
+/** Leads from `/docs/` to `/docs`. */
+export const redirectToDocs = ({ url = "" }: IncomingMessage, response: ServerResponse): void => {
+  const [, query] = url.split(/(?=\?)/)
+  response.writeHead(308, { location: `../docs${query ?? ""}`, "content-length": 0 }).end()
 }
 
 const namesIn = (directory: URL): Effect.Effect<ReadonlyArray<string>> =>
@@ -66,18 +58,30 @@ const namesIn = (directory: URL): Effect.Effect<ReadonlyArray<string>> =>
 /** Where a file is served. The quick start is also the page at `/docs` itself. */
 const pathOf = (name: string): string => (name === "index.html" ? "/docs" : `/docs/${name.replace(/\.html$/, "")}`)
 
-/** Every page and its files, by path. Each is read on its first request. */
-export const docPages: Effect.Effect<ReadonlyMap<string, () => Promise<Document>>> = Effect.gen(function* () {
+/** The page for unknown addresses, which has no address of its own. */
+const UNKNOWN = "404.html"
+
+export interface DocPages {
+  /** every page and its files, by path; each is read on its first request */
+  readonly pages: ReadonlyMap<string, () => Promise<Document>>
+  /** the page for unknown addresses; undefined without a build */
+  readonly unknown: string | undefined
+}
+
+export const docPages: Effect.Effect<DocPages> = Effect.gen(function* () {
   const pages = new Map<string, () => Promise<Document>>()
   for (const directory of yield* DocPageFiles) {
     const names = yield* namesIn(directory)
     if (!names.some((name) => extname(name) === ".html")) continue
     for (const name of names) {
       const headers = HEADERS_BY_TYPE[extname(name)]
-      if (headers === undefined) continue
+      if (headers === undefined || name === UNKNOWN) continue
       pages.set(pathOf(name), async () => makeDocument(await readFile(new URL(name, directory)), headers))
     }
-    return pages
+    const unknown = yield* Effect.tryPromise(() => readFile(new URL(UNKNOWN, directory), "utf8")).pipe(
+      Effect.orElseSucceed(() => undefined),
+    )
+    return { pages, unknown }
   }
-  return pages
+  return { pages, unknown: undefined }
 })

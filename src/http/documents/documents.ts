@@ -14,7 +14,7 @@ import { Documented } from "../Api.ts"
 import { refusals } from "../answers/answer.ts"
 import { write } from "../answers/write-answer.ts"
 import { isForwarded } from "../incoming/body.ts"
-import { acceptsHtml, docPages, sendUnknownPage } from "./doc-pages.ts"
+import { acceptsHtml, docPages, redirectToDocs, sendUnknownPage } from "./doc-pages.ts"
 import { makeMetrics } from "./metrics.ts"
 
 /** Answers a request if it is for one of these documents, and returns whether it was. */
@@ -48,15 +48,15 @@ export const makeDocuments = (
     const docs = prepared(lazyDocument(() => renderApiPage(Documented, "../openapi.json")))
     const description = prepared(lazyDocument(() => openApi(OpenApi.fromApi(Documented))))
     const consoleDescription = prepared(lazyDocument(() => openApi(OpenApi.fromApi(ConsoleApi))))
-    const pages = Server.Docs === "off" ? [] : [...(yield* docPages)]
-    const names = pages.flatMap(([path]) => /^\/docs\/([a-z]+)$/.exec(path)?.[1] ?? [])
+    const { pages, unknown } = yield* docPages
     const documentation = [
       ["/docs/api", docs],
       // without a build the reference is all there is
       ["/docs", docs],
       ["/openapi.json", description],
       ...(Security.ConsoleToken.length === 0 ? [] : [["/console/openapi.json", consoleDescription] as const]),
-      ...pages.map(([path, read]) => [path, prepared(lazyDocument(read))] as const),
+      ["/docs/", redirectToDocs],
+      ...[...pages].map(([path, read]) => [path, prepared(lazyDocument(read))] as const),
     ] as const
     const serveMetrics = yield* makeMetrics
     const metrics = (request: IncomingMessage, response: ServerResponse): void => {
@@ -75,7 +75,8 @@ export const makeDocuments = (
         if (!isDocumentRequest(request)) return false
         if (serve === undefined) {
           if (Server.Docs !== place || !path.startsWith("/docs/") || !acceptsHtml(request)) return false
-          sendUnknownPage(path, names, request, response)
+          if (unknown === undefined) return false
+          sendUnknownPage(path, unknown, request, response)
           return true
         }
         serve(request, response)

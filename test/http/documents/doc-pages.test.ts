@@ -66,7 +66,9 @@ describe("an address below /docs without a document", () => {
       ] as const) {
         const page = yield* rawCall(port, { path, headers: { accept: "text/html,*/*;q=0.8" } })
         assert.deepStrictEqual([page.status, page.headers["content-type"]], [404, "text/html; charset=utf-8"])
-        assert.include(page.text, `<a href="${docs}embedding">`)
+        assert.include(page.text, `<a href="${docs}control-reference">Control in detail</a>`)
+        assert.include(page.text, `<script type="module" src="${docs}page.js">`)
+        assert.notInclude(page.text, "DOCS/")
         const problem = yield* rawCall(port, { path })
         assert.deepStrictEqual(
           [problem.status, problem.headers["content-type"]],
@@ -149,13 +151,27 @@ describe("a document's page", () => {
   )
 
   live(
-    "is the only path there: other names and methods are 404, as is the folder",
+    "is the only path there: other names and methods are 404, and the folder leads to /docs",
     Effect.gen(function* () {
       const { port } = yield* running()
-      const others = ["/docs/", "/docs/nothing", "/docs/wire/", "/docs/wire.html", "/docs/wire.md", "/docs/..%2fwire"]
+      const others = [
+        "/docs/404",
+        "/docs/nothing",
+        "/docs/wire/",
+        "/docs/wire.html",
+        "/docs/wire.md",
+        "/docs/..%2fwire",
+      ]
       for (const path of others) {
         const { body, status } = yield* rawCall(port, { path })
         assert.deepStrictEqual([status, body.code], [404, "not_found"], path)
+      }
+      for (const [path, location] of [
+        ["/docs/", "../docs"],
+        ["/docs/?a=1", "../docs?a=1"],
+      ]) {
+        const { headers, status } = yield* rawCall(port, { path })
+        assert.deepStrictEqual([status, headers.location], [308, location])
       }
       for (const path of ["/docs", "/docs/wire"]) {
         const { body, status } = yield* rawCall(port, { method: "POST", path })

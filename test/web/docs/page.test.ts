@@ -94,7 +94,7 @@ it("says that nothing was found, and closes what it shows with Escape", async ()
 })
 
 it("shows the code of the chosen tab alone, which the arrows choose, and copies it", async () => {
-  const html = page.getByText('<script type="module" src="https://gate.example/widget.js">')
+  const html = page.getByText('<script type="module" src="http://localhost:8080/widget.js">')
   const react = page.getByText('import "voicegate-widget/react"')
   expect([await html.isVisible(), await react.isVisible()]).toEqual([true, false])
   await page.getByRole("radio", { name: "HTML" }).focus()
@@ -106,7 +106,7 @@ it("shows the code of the chosen tab alone, which the arrows choose, and copies 
   await code.getByText("Copied").waitFor()
   const copied = await page.evaluate<string>("navigator.clipboard.readText()")
   expect(copied).toBe(
-    'import "voicegate-widget/react"\n\nexport const Support = () => <voice-agent gate="https://gate.example" />',
+    '// npm install @vapi-ai/web\nimport "voicegate-widget/react"\n\nexport const Support = () => (\n  <voice-agent gate="http://localhost:8080" sdk={() => import("@vapi-ai/web")} />\n)',
   )
 })
 
