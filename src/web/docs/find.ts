@@ -1,6 +1,6 @@
 /**
- * The search over the documents: by words and their beginnings, with small spelling mistakes, headings before text. Of three words or more, one
- * may be missing in what is found, after all that has every word.
+ * The search over the documents: by words, their beginnings and synonyms, with small spelling mistakes, headings before text. What has most of the
+ * words comes first; what lacks one more follows it, if the query has three words or more, or if little else was found.
  */
 import MiniSearch from "minisearch"
 
@@ -12,6 +12,8 @@ export interface Searched {
   readonly title: string
   readonly heading: string
   readonly text: string
+  /** the text without its blocks of code, of which an excerpt is made */
+  readonly prose: string
 }
 
 export interface Found {
@@ -23,6 +25,8 @@ export interface Found {
 }
 
 const MOST_RESULTS = 8
+/** Fewer than these are followed by what has one word less. */
+const FEW_RESULTS = 3
 /** Letters before and after the first word of an excerpt. */
 const BEFORE = 40
 const AFTER = 110
@@ -41,12 +45,54 @@ const wordsIn = (query: string): ReadonlyArray<string> => {
   return telling.length === 0 ? words : telling
 }
 
+/** What a query may say for a word of the documents. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  color: "accent",
+  colors: "color accent",
+  colour: "color accent",
+  colours: "color accent",
+  denied: "refused",
+  getting: "quick",
+  iqra: "IqraAI",
+  license: "licence",
+  logo: "avatar",
+  overrides: "dynamicVariables",
+  permission: "microphone",
+  started: "start",
+  tutorial: "quick start",
+  variables: "dynamicVariables",
+}
+
+/** The word and its synonyms. */
+const meanings = (word: string): ReadonlyArray<string> => [word, ...(SYNONYMS[word.toLowerCase()]?.split(" ") ?? [])]
+
+/** How much the sections of a page count: those for beginners more, those of one platform less. */
+const WEIGHTS: Readonly<Record<string, number>> = {
+  start: 1.6,
+  guides: 1.3,
+  vendors: 1.3,
+  troubleshooting: 1.3,
+  embedding: 1.2,
+  platform: 0.5,
+  "wire#session-ended-webhook": 0.4,
+}
+/** Where words are explained, which counts more when a query asks what something is. */
+const GLOSSARY = "start#words"
+const ASKS_FOR_MEANING = /^(?:what(?:'s|’s| is| are| does)|meaning of|define)\b/i
+
+const weightOf = (href: string, query: string): number => {
+  const place = href.split("/").at(-1) ?? ""
+  const asked = place === GLOSSARY && ASKS_FOR_MEANING.test(query) ? 40 : 1
+  return asked * (WEIGHTS[place] ?? WEIGHTS[place.split("#")[0] ?? ""] ?? 1)
+}
+
 /** Names of settings and codes are found as a whole and by their parts: `Security.AllowedOrigins`, `queue_full`, `AllowedOrigins`. */
 const wordsOf = (text: string): Array<string> =>
   text.split(/[^\p{L}\p{N}._-]+/u).flatMap((word) => {
     const whole = word.replace(/^[._-]+|[._-]+$/g, "")
-    const parts = whole.split(/[._-]|(?<=\p{Ll})(?=\p{Lu})/u)
-    return [whole, ...(parts.length > 1 ? parts : [])].filter((each) => each !== "")
+    const parts = whole.split(/[._-]/)
+    const smallest = parts.flatMap((part) => part.split(/(?<=\p{Ll})(?=\p{Lu})/u))
+    return [...new Set([whole, ...parts, ...smallest])].filter((each) => each !== "")
   })
 
 const excerptOf = (text: string, terms: ReadonlyArray<string>): Found["excerpt"] => {
@@ -58,13 +104,22 @@ const excerptOf = (text: string, terms: ReadonlyArray<string>): Found["excerpt"]
   const pattern = new RegExp(`(${quoted.join("|")})`, "giu")
   const at = Math.max(0, text.search(pattern))
   const from = at <= BEFORE ? 0 : text.indexOf(" ", at - BEFORE) + 1
-  const part = text.slice(from, at + AFTER)
+  // whole words alone
+  const end = at + AFTER >= text.length ? text.length : text.lastIndexOf(" ", at + AFTER)
+  const part = text.slice(from, end > from ? end : at + AFTER)
   const pieces = part.split(pattern).map((piece, index) => [piece, index % 2 === 1] as const)
   return [
     ...(from > 0 ? [["… ", false] as const] : []),
     ...pieces.filter(([piece]) => piece !== ""),
-    ...(at + AFTER < text.length ? [[" …", false] as const] : []),
+    ...(from + part.length < text.length ? [[" …", false] as const] : []),
   ]
+}
+
+/** A section, how many words of the query it has, and how well they fit. */
+interface Fit {
+  words: number
+  score: number
+  readonly terms: Set<string>
 }
 
 /** A search over these sections; the best first. An empty query finds nothing. */
@@ -73,44 +128,44 @@ export const makeFind = (sections: ReadonlyArray<Searched>): ((query: string) =>
     fields: ["heading", "title", "text"],
     tokenize: wordsOf,
     searchOptions: {
-      // what the reader types is not taken apart, except at spaces
-      tokenize: (query) => query.split(/\s+/),
+      // what the reader types is not taken apart
+      tokenize: (word) => [word],
       boost: { heading: 4, title: 2 },
-      combineWith: "AND",
+      combineWith: "OR",
       prefix: (term) => term.length > 1,
-      fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+      // in a short word, another letter is another word
+      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
       weights: { fuzzy: 0.2, prefix: 0.6 },
     },
   })
   index.addAll(sections.map((section, id) => ({ ...section, id })))
-  const withAll = (words: ReadonlyArray<string>) => index.search(words.join(" "))
-  const withAllButOne = (words: ReadonlyArray<string>) =>
-    words.length < 3
-      ? []
-      : index.search({
-          combineWith: "OR",
-          queries: words.map((_, left) => ({ queries: words.toSpliced(left, 1), combineWith: "AND" })),
-        })
-  const search = (query: string) => {
+  const search = (query: string): ReadonlyArray<readonly [section: Searched, fit: Fit]> => {
     const words = wordsIn(query)
-    const best = withAll(words)
-    if (best.length >= MOST_RESULTS) return best
-    const known = new Set<number>(best.map(({ id }) => id))
-    return [...best, ...withAllButOne(words).filter(({ id }) => !known.has(id))]
+    const fits = new Map<Searched, Fit>()
+    for (const word of words)
+      for (const { id, score, terms } of index.search({ queries: [...meanings(word)] })) {
+        const section = sections[id]
+        if (section === undefined) continue
+        const fit = fits.get(section) ?? { words: 0, score: 0, terms: new Set() }
+        fit.words++
+        fit.score += score * weightOf(section.href, query)
+        for (const term of terms) fit.terms.add(term)
+        fits.set(section, fit)
+      }
+    const most = Math.max(0, ...[...fits.values()].map((fit) => fit.words))
+    const best = [...fits.values()].filter((fit) => fit.words === most)
+    const least = most > 1 && (best.length < FEW_RESULTS || words.length >= 3) ? most - 1 : most
+    return [...fits]
+      .filter(([, fit]) => fit.words >= least)
+      .toSorted(([, a], [, b]) => b.words - a.words || b.score - a.score)
   }
   return (query) =>
     search(query)
       .slice(0, MOST_RESULTS)
-      .flatMap(({ id, terms }) => {
-        const section = sections[id]
-        if (section === undefined) return []
-        return [
-          {
-            href: section.href,
-            title: section.title,
-            heading: section.heading,
-            excerpt: excerptOf(section.text, terms),
-          },
-        ]
-      })
+      .map(([{ heading, href, prose, title }, { terms }]) => ({
+        href,
+        title,
+        heading,
+        excerpt: excerptOf(prose, [...terms]),
+      }))
 }

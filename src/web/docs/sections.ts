@@ -21,6 +21,7 @@ export const sectionsOf = (address: string, html: string): ReadonlyArray<Searche
       /^<h([1-4]) id="([^"]+)">([\s\S]*?)<\/h\1>([\s\S]*)$/.exec(part) ?? []
     if (depth === undefined) return []
     const href = depth === "1" ? address : `${address}#${slug}`
-    return [{ href, title, heading: textOf(heading), text: textOf(rest) }]
+    const prose = textOf(rest.replaceAll(/<pre[^>]*>[\s\S]*?<\/pre>/g, " "))
+    return [{ href, title, heading: textOf(heading), text: textOf(rest), prose }]
   })
 }

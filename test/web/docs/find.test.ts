@@ -44,7 +44,7 @@ describe("the search of the documents", () => {
   })
 
   it("finds nothing for an empty query and for words that nobody wrote", () => {
-    for (const query of ["", "   ", "zzzqqq", "webhook zzzqqq"]) assert.deepStrictEqual(hrefs(query), [], query)
+    for (const query of ["", "   ", "zzzqqq", "ngrok"]) assert.deepStrictEqual(hrefs(query), [], query)
   })
 
   it("finds by the words of people who look for help, with little words among them and one word that is not there", () => {
@@ -62,6 +62,40 @@ describe("the search of the documents", () => {
       ["how to change the color of the widget", "embedding#attributes"],
     ] as const)
       assert.include(hrefs(query).slice(0, 3), href, query)
+  })
+
+  it("finds what has most words if nothing has all of them", () => {
+    for (const query of ["webhook zzzqqq", "CORS error", "microphone denied", "change colors", "assistant overrides"])
+      assert.isNotEmpty(hrefs(query), query)
+    assert.include(hrefs("webhook zzzqqq"), hrefs("webhook")[0])
+  })
+
+  it("finds first what beginners look for", () => {
+    for (const [query, href, within] of [
+      ["getting started", "start", 1],
+      ["tutorial", "start", 1],
+      ["what is a campaign", "start#words", 1],
+      ["change colors", "embedding#attributes", 3],
+      ["logo", "embedding#attributes", 3],
+      ["CORS error", "troubleshooting#the-agent-isnt-available", 3],
+      ["microphone denied", "troubleshooting#the-browser-does-not-ask-for-the-microphone", 3],
+      ["variableValues", "vendors#vapi", 1],
+      ["license", "start#where-to-go-from-here", 3],
+    ] as const)
+      assert.include(hrefs(query).slice(0, within), href, query)
+    assert.notInclude(hrefs("webhook secret").slice(0, 3), "wire#session-ended-webhook")
+  })
+
+  it("shows whole words, and no code", () => {
+    for (const query of ["script", "sdk", "vapi", "webhook"])
+      for (const { excerpt, href } of find(query)) {
+        const shown = excerpt.map(([text]) => text).join("")
+        const { prose = "" } = sections.find((each) => each.href === href) ?? {}
+        const words = new Set(prose.split(" "))
+        for (const word of shown.split(" ").filter((each) => each !== "…" && each !== ""))
+          assert.isTrue(words.has(word), `${href}: ${word}`)
+        assert.notInclude(shown, "< script")
+      }
   })
 
   it("finds all that has every word before what lacks one", () => {
