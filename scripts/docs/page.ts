@@ -83,7 +83,7 @@ ${contents.join("\n")}
 <body>
 <a class="skip" href="#content">Skip to the text</a>
 <header>
-<p class="wordmark"><a href="${base}start">voicegate</a></p>
+<a class="wordmark" href="${base}start">voicegate</a>
 <search></search>
 </header>
 <div class="page">

@@ -76,7 +76,8 @@ export const hasBadCertificate = (code: string): boolean =>
 /** What such a code means, and what to check; undefined where the code says nothing about the address. */
 const meaningOf = (code: string): string | undefined => {
   if (hasBadCertificate(code)) return "its certificate is not accepted: NODE_EXTRA_CA_CERTS may name a file with its CA"
-  if (code === "ENOTFOUND") return "DNS does not know its name: check the spelling"
+  if (code === "ENOTFOUND")
+    return "this machine's DNS does not know its name: check the internet connection, and the spelling if you have set this address"
   if (code === "EAI_AGAIN") return "its name could not be looked up: check this machine's DNS"
   if (code === "ECONNREFUSED") return "nothing listens there: check name and port"
   return /^(?:EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code)

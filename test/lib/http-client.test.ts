@@ -4,7 +4,10 @@ import { explained } from "../../src/lib/http-client.ts"
 
 describe("a failed connection", () => {
   it.each([
-    ["ENOTFOUND", " (ENOTFOUND); DNS does not know its name: check the spelling"],
+    [
+      "ENOTFOUND",
+      " (ENOTFOUND); this machine's DNS does not know its name: check the internet connection, and the spelling if you have set this address",
+    ],
     ["EAI_AGAIN", " (EAI_AGAIN); its name could not be looked up: check this machine's DNS"],
     [
       "CERT_HAS_EXPIRED",
