@@ -11,7 +11,7 @@ interface Wanted {
 /** For the README and the documents on GitHub. */
 export const FULL: Wanted = { scale: 1, quality: 0.85 }
 /** For the pages that the gate serves: they are in the package. */
-export const SMALL: Wanted = { scale: 0.55, quality: 0.7 }
+export const SMALL: Wanted = { scale: 0.55, quality: 0.5 }
 
 export const encodeWebp = async (
   browser: Browser,
