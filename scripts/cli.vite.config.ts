@@ -35,6 +35,8 @@ export default defineConfig({
         chunkFileNames: "[name]-[hash].js",
         // smaller files load faster; names are not mangled, so that stacks are readable
         minify: { compress: true, mangle: false, codegen: true },
+        // marks for a bundler, which nothing does with a program: 38 kB
+        comments: { annotation: false },
       },
     },
   },
