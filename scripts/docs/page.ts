@@ -43,7 +43,7 @@ export const renderUnknownPage = (): string =>
     {
       title: "No such document",
       contents: [],
-      main: `<h1>No such document</h1>\n<p>This address has none. Search for it, choose one from the list, or begin with the <a href="${UNKNOWN_BASE}start">quick start</a>.\n`,
+      main: `<h1>No such document</h1>\n<p>No document has this address. Search for it, choose one from the list, or begin with the <a href="${UNKNOWN_BASE}start">quick start</a>.\n`,
     },
     UNKNOWN_BASE,
     readDocument,
