@@ -105,7 +105,9 @@ const wrongHours = (caller: Caller, closesAt: number, toldMillis: number): Reado
     ...(outcome === "not let in" && (answered ?? 0) < 0 && !refusal.includes("before your turn")
       ? [`H3: caller ${name} was not let in ${-(answered ?? 0)} ms before the close: ${refusal}`]
       : []),
-    ...(outcome === "closed" && sinceEnd < 0 ? [`H1: the wait of caller ${name} ended ${-sinceEnd} ms early`] : []),
+    ...(outcome === "closed" && sinceEnd < 0
+      ? [`H1: the wait of caller ${name} ended ${Math.ceil(-sinceEnd)} ms early`]
+      : []),
     ...(outcome === "closed" && sinceEnd > toldMillis
       ? [`H1: caller ${name} learnt ${sinceEnd} ms late that the wait had ended`]
       : []),
