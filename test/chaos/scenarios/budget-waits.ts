@@ -13,13 +13,13 @@ import { watchBudget } from "../support/budget-watch.ts"
 import { FAILOVER_OUTCOMES } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { KEY, type Killable, onCluster, onRedis, onSentinel } from "../support/killable.ts"
+import { killGates } from "../support/kills.ts"
 import { type Crowd, makeRig, type Rig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
 import {
   BLOCK,
   HOUR_MILLIS,
   hourOf,
-  killThem,
   LEAST,
   longest,
   MINIMUM,
@@ -138,7 +138,7 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
     const crowd = rig.crowd({ callers, arriveMillis, talkMillis: [200, 1_000] })
     let isOver = false
     const supplying = supply(rig, crowd, operator, SIZES[size], hourEnds, () => isOver)
-    const killing = killThem(rig, kills, kill)
+    const killing = killGates(rig, kills, kill)
     await crowd.done(600_000)
     isOver = true
     await supplying

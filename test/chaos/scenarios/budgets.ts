@@ -13,6 +13,7 @@ import { ledgerViolations } from "../../model/budgets.ts"
 import { isDrained } from "../../model/over.ts"
 import { uncharged, viewBooks } from "../support/books.ts"
 import { KEY, type Killable, onCluster, onRedis, onSentinel } from "../support/killable.ts"
+import { killGates } from "../support/kills.ts"
 import { makeRig, type Rig } from "../support/rig.ts"
 import type { Scenario, Size } from "../support/scenario.ts"
 
@@ -161,26 +162,12 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
       ...{ seed, bench, storeUrl: url, gates: 3, slots, settings: settingsOf(size) },
       ...{ joinMillis: 4_000, startMillis: 200, calledAnew: true },
     })
-    const { chance, platform, seats, view } = rig
+    const { platform, seats, view } = rig
     const books = bench.own(viewBooks(url))
     const playing = play(rig, size)
-    let failedAt: number | undefined
-    const killing = (async () => {
-      for (let n = 0; n < kills; n++) {
-        await sleep(chance.between(1_000, 2_000))
-        if (n === 1 && kill !== undefined) {
-          failedAt = performance.now()
-          await kill()
-        }
-        const seat = seats[chance.below(seats.length)]
-        await seat?.kill("SIGKILL")
-        await sleep(chance.between(200, 1_000))
-        await seat?.start()
-        await seat?.ready()
-      }
-    })()
+    const killing = killGates(rig, kills, kill)
     const { counts, done } = await playing
-    await Promise.all([done, killing])
+    const [failedAt] = await Promise.all([killing, done])
     const began = performance.now()
     // a lost end is found by the longest call or the audit; what nobody settles, a minute after
     const rest = () =>

@@ -11,6 +11,7 @@ import { addressOf, type Caller } from "../support/caller.ts"
 import { FAILOVER_OUTCOMES } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { type Killable, onCluster, onRedis, onSentinel } from "../support/killable.ts"
+import { killGates } from "../support/kills.ts"
 import { makeRig, type Rig } from "../support/rig.ts"
 import type { Scenario, Size } from "../support/scenario.ts"
 
@@ -72,28 +73,6 @@ const closing = (soonest: number) => {
 
 /** The wall clock, of a moment by `performance.now`. */
 const timeOf = (at: number): number => at + Date.now() - performance.now()
-
-/** Gates die at these moments (ms since 1970), and at the second one the campaign's master, where it has a replica. Returns when that was. */
-const killThem = async (
-  { chance, seats }: Rig,
-  moments: ReadonlyArray<number>,
-  killMaster: Killable["kill"],
-): Promise<number | undefined> => {
-  let failedAt: number | undefined
-  for (const [n, moment] of moments.entries()) {
-    await sleep(Math.max(0, moment - Date.now()))
-    if (n === 1 && killMaster !== undefined) {
-      failedAt = Date.now()
-      await killMaster()
-    }
-    const seat = seats[chance.below(seats.length)]
-    await seat?.kill("SIGKILL")
-    await sleep(chance.between(200, 1_000))
-    await seat?.start()
-    await seat?.ready()
-  }
-  return failedAt
-}
 
 /** What is wrong with when a caller was let in or not, and with when the wait ended. */
 const wrongHours = (caller: Caller, closesAt: number, toldMillis: number): ReadonlyArray<string> => {
@@ -225,7 +204,8 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
       ...{ joinMillis: 4_000, startMillis: 200, calledAnew: true },
     })
     const crowd = rig.crowd({ callers, arriveMillis, talkMillis: TALK_MILLIS, takesOffers: 6 })
-    const killing = killThem(rig, momentsOf(size, rig, closesAt), kill)
+    const moments = momentsOf(size, rig, closesAt)
+    const killing = killGates(rig, moments.length, kill, (n) => Math.max(0, (moments[n] ?? 0) - Date.now()))
     await sleep(arriveMillis)
     const lateCrowd = rig.crowd({
       ...{ callers: late, talkMillis: TALK_MILLIS },

@@ -14,13 +14,13 @@ import { type BookContent, uncharged, viewBooks } from "../support/books.ts"
 import { FAILOVER_OUTCOMES } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { KEY, type Killable, onCluster, onRedis, onSentinel } from "../support/killable.ts"
+import { killGates } from "../support/kills.ts"
 import { watchOwnBudgets } from "../support/own-budget-watch.ts"
 import { type Crowd, makeRig, type Rig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
 import {
   HOUR_MILLIS,
   hourOf,
-  killThem,
   LEAST,
   longest,
   MINIMUM,
@@ -154,7 +154,7 @@ const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<
     const single = rig.crowd({ callers: others, arriveMillis, talkMillis })
     let isOver = false
     const supplying = supply(rig, tabs, operator, people, hourEnds, () => isOver)
-    const killing = killThem(rig, kills, kill)
+    const killing = killGates(rig, kills, kill)
     await Promise.all([tabs.done(longestMillis), single.done(longestMillis)])
     isOver = true
     await supplying

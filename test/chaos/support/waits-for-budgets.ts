@@ -4,7 +4,6 @@ import { ask } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
 import { isDrained } from "../../model/over.ts"
 import type { BookContent, BooksView } from "./books.ts"
-import type { Killable } from "./killable.ts"
 import type { Rig } from "./rig.ts"
 import type { Span } from "./spans.ts"
 
@@ -95,28 +94,6 @@ export const sumOf = (all: Iterable<number>): number => [...all].reduce((sum, ea
 /** Those of which something is promised: they do not overlap a failover. */
 export const outsideFailover = (spans: ReadonlyArray<Span>, failedAt: number | undefined): ReadonlyArray<Span> =>
   spans.filter(({ from, to }) => failedAt === undefined || from > failedAt + FAILOVER_MILLIS || to < failedAt)
-
-/** Gates die, and in the middle of it the campaign's master, where it has a replica. Returns when the master has (ms, by `performance.now`). */
-export const killThem = async (
-  { chance, seats }: Rig,
-  kills: number,
-  killMaster: Killable["kill"],
-): Promise<number | undefined> => {
-  let failedAt: number | undefined
-  for (let n = 0; n < kills; n++) {
-    await sleep(chance.between(1_000, 2_000))
-    if (n === 1 && killMaster !== undefined) {
-      failedAt = performance.now()
-      await killMaster()
-    }
-    const seat = seats[chance.below(seats.length)]
-    await seat?.kill("SIGKILL")
-    await sleep(chance.between(200, 1_000))
-    await seat?.start()
-    await seat?.ready()
-  }
-  return failedAt
-}
 
 /** Waits until nothing is held in these books or owed to any. Returns how long that took (ms). */
 export const settle = async (

@@ -1,4 +1,7 @@
-/** What calls owe to budgets, on every store: any gate carries it out, also one whose settings have no budgets any more. */
+/**
+ * What calls owe to budgets, on every store: for how long a call is charged, also one during which no gate ran, and that any gate carries the
+ * charge out, also one whose settings have no budgets any more.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +12,7 @@ import { Store } from "../../../src/store/Store.ts"
 import { settingsWith } from "../../harness/settings.ts"
 import { BEGIN } from "../../support/gate.ts"
 
-/** A call that may last 10 minutes begins; the gate that sweeps then is the last one that runs, unless `attended`. */
+/** A call begins that may last 10 minutes, by a limit of its own or by that of its slot, and a gate sweeps. */
 const callOfTenMinutes = Effect.fnUntraced(function* (limit: "call" | "slot") {
   yield* TestClock.setTime(BEGIN)
   yield* setTime(BEGIN)
