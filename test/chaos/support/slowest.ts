@@ -1,6 +1,6 @@
 /** The slowest commands of Redis, by its slow log. */
+import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { constants, setPriority } from "node:os"
 import { Redis } from "ioredis"
 import { lua } from "../../../src/store/rules/lua.generated.ts"
 
@@ -24,14 +24,14 @@ export interface Slowest {
 }
 
 /**
- * @param pid of Redis: it is given the processor before all others where the system allows it, because the log counts the time in which other
- *   processes had it, and here these are the gates and ten thousand pages
+ * @param pid of Redis: it is scheduled in real time (`chrt`) where the system allows it, because the log counts the time in which other
+ *   processes had the processor, and here these are the gates and ten thousand pages
  */
 export const watchSlowest = (url: string, pid: number): Slowest => {
   try {
-    setPriority(pid, constants.priority.PRIORITY_HIGHEST)
+    execFileSync("chrt", ["--fifo", "--pid", "1", String(pid)], { stdio: "ignore" })
   } catch {
-    console.error("Redis has no higher priority, so its longest steps include those of other processes")
+    console.error("Redis is not scheduled in real time, so its longest steps include those of other processes")
   }
   const client = new Redis(url)
   return {
