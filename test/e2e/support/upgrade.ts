@@ -21,7 +21,7 @@ export const upgrading =
     if (absent !== undefined) return skip(absent)
     const bench = makeBench()
     try {
-      const released = bench.own(programAt(from))
+      const released = await programAt(from)
       const redis = bench.own(await startRedis())
       const platform = bench.own(await startPlatform())
       const file = settingsFile(bench)
