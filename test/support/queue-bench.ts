@@ -370,6 +370,33 @@ export const makeBench = Effect.fnUntraced(function* (
       }
       yield* checkAgain
     }),
+    /** Waiting tickets are attached, and checked together. */
+    attachTogether: Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+      for (const id of ids) {
+        const { result, settlements, signals } = yield* queue().attach(at(), id, true)
+        assert.deepStrictEqual([result._tag, settlements, signals], ["waiting", [], []])
+      }
+      yield* checkAgain
+    }),
+    /** Newcomers find free slots and their sessions run, as with `enter`. They are checked together when all start, and when all are live. */
+    enterTogether: Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+      const leases = new Map<string, string>()
+      for (const id of ids) {
+        watchTicket(id)
+        const newcomer = { id, caller: "", holds: false, network: "", data: `data of ${id}` }
+        const { result, settlements, signals } = yield* queue().admit(at(), newcomer)
+        assert.deepStrictEqual([result._tag, settlements, signals], ["starting", [], []])
+        if (result._tag === "starting") leases.set(id, result.lease)
+      }
+      yield* checkAgain
+      for (const [id, lease] of leases) {
+        const session = `session of ${id}`
+        watchSessions([session])
+        const { result, settlements, signals } = yield* queue().bind(at(), id, lease, { ids: [session], data: {} })
+        assert.deepStrictEqual([result, settlements, signals], ["live", [], []])
+      }
+      yield* checkAgain
+    }),
     begin,
     /** steps without checks, for many tickets */
     unchecked: {

@@ -246,7 +246,7 @@ export const lengths = (test: QueueTest): void => {
     (q) =>
       Effect.gen(function* () {
         const all = Array.from({ length: 230 }, (_, i) => `t${i}`)
-        for (const id of all) yield* q.enter(id)
+        yield* q.enterTogether(all)
         let ended = 0
         let page: { readonly below: number; readonly upTo: number } | undefined
         let pages = 0
