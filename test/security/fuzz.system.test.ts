@@ -9,7 +9,7 @@ import { run } from "../fuzz/run.ts"
 import { eventually } from "../harness/process.ts"
 import { SEED } from "../harness/seed.ts"
 
-const REQUESTS = 6_000
+const REQUESTS = 3_000
 
 /** They are cut after ten seconds; a busy machine needs more. */
 const SLOW = ["silence", "headers, a letter a second", "a header a second"]
