@@ -19,10 +19,10 @@ const fail = (message) => {
   process.exit(1)
 }
 
-/** The npm that runs this script, or the one on the PATH. */
+/** The npm that runs this script, or the one on the PATH. Its `prepare` leaves the build to whoever runs this script, which builds next. */
 const npm = (...args) => {
   const cli = process.env.npm_execpath
-  const options = { cwd: root, stdio: "inherit" }
+  const options = { cwd: root, stdio: "inherit", env: { ...process.env, VOICEGATE_BUILDS_LATER: "1" } }
   return cli?.endsWith("npm-cli.js")
     ? spawnSync(process.execPath, [cli, ...args], options).status === 0
     : spawnSync("npm", args, { ...options, shell: process.platform === "win32" }).status === 0
