@@ -17,20 +17,24 @@ export interface AuditEntry {
   readonly at: number
 }
 
+/** What an entry is about: the first part of its action. */
+export type AuditSubject = "api_key" | "business" | "web_campaign" | "webhooks" | "user"
+
 export class Audit extends Context.Service<
   Audit,
   {
     /** To be used inside the transaction of the action. */
     readonly record: (
       userId: string,
-      action: string,
+      action: `${AuditSubject}.${string}`,
       subjectId: string,
       detail: string,
     ) => Effect.Effect<void, SqlError.SqlError>
-    /** Newest first. */
+    /** Newest first; those about one kind of subject, if it is given. */
     readonly list: (
       userId: string,
       request: PageRequest,
+      subject?: AuditSubject,
     ) => Effect.Effect<Page<AuditEntry>, Refused | DatabaseUnavailable>
   }
 >()("voicegate/platform/Audit") {}
@@ -59,10 +63,10 @@ export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effec
         const at = yield* Clock.currentTimeMillis
         yield* sql`INSERT INTO audit_entries ${sql.insert({ id: randomUUID(), user_id, action, subject_id, detail, at })}`
       }),
-      list: Effect.fnUntraced(function* (userId, request) {
+      list: Effect.fnUntraced(function* (userId, request, subject) {
         return yield* page(sql, request, {
           at: "at",
-          where: [sql`user_id = ${userId}`],
+          where: [sql`user_id = ${userId}`, ...(subject === undefined ? [] : [sql`action LIKE ${`${subject}.%`}`])],
           rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM audit_entries WHERE ${where} ${order}`,
           positionOf: ({ at, id }) => ({ at, id }),
           show,

@@ -23,6 +23,7 @@ import {
 import {
   Account,
   AuditEntry,
+  AuditSubject,
   Business,
   BusinessInput,
   Campaign,
@@ -215,7 +216,13 @@ const Deliveries = HttpApiGroup.make("deliveries")
   .middleware(Session)
 
 const Audit = HttpApiGroup.make("audit")
-  .add(HttpApiEndpoint.get("list", "/audit", { query: pageQuery, success: page(AuditEntry), error: Invalid }))
+  .add(
+    HttpApiEndpoint.get("list", "/audit", {
+      query: { ...pageQuery, subject: Schema.optionalKey(AuditSubject) },
+      success: page(AuditEntry),
+      error: Invalid,
+    }),
+  )
   .middleware(Session)
 
 const Setup = HttpApiGroup.make("setup")

@@ -412,6 +412,31 @@ onEachEngine("the dashboard's data", (engine) => {
     ),
   )
 
+  it.effect("lists of the audit log what is about one kind of subject, page by page", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const audit = yield* Audit
+        for (const subject of ["1", "2", "3"]) {
+          yield* TestClock.adjust("1 minute")
+          yield* audit.record("u1", "webhooks.resent", subject, "")
+          yield* audit.record("u1", "web_campaign.changed", subject, "")
+        }
+        yield* audit.record("u2", "webhooks.resent", "another user's", "")
+        const first = yield* audit.list("u1", { limit: 2 }, "webhooks")
+        const rest = yield* audit.list("u1", { limit: 2, nextCursor: first.nextCursor }, "webhooks")
+        const shown = [first, rest].map(({ items }) => items.map(({ action, subjectId }) => `${action} ${subjectId}`))
+        assert.deepStrictEqual(shown, [["webhooks.resent 3", "webhooks.resent 2"], ["webhooks.resent 1"]])
+        assert.isNull(rest.nextCursor)
+        const all = yield* audit.list("u1", { limit: 100 })
+        assert.includeMembers(
+          all.items.map(({ action }) => action),
+          ["webhooks.resent", "web_campaign.changed", "user.created"],
+        )
+      }),
+    ),
+  )
+
   it.effect("sums up webhooks: the newest, and how many have failed or are tried again since a time", () =>
     given(
       Effect.gen(function* () {

@@ -318,7 +318,15 @@ export const fakeApi = (state: State) => {
   )
 
   const audit = HttpApiBuilder.group(DashboardApi, "audit", (handlers) =>
-    handlers.handleAll({ list: ({ query }) => Effect.sync(() => pageOf(state.audit, query)) }),
+    handlers.handleAll({
+      list: ({ query: { subject = "", ...place } }) =>
+        Effect.sync(() =>
+          pageOf(
+            state.audit.filter(({ action }) => action.startsWith(subject)),
+            place,
+          ),
+        ),
+    }),
   )
 
   const setup = HttpApiBuilder.group(DashboardApi, "setup", (handlers) =>

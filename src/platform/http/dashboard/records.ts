@@ -130,8 +130,8 @@ export const audit = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
     return handlers.handleAll({
-      list: ({ query }) =>
-        Effect.flatMap(userId, (id) => audit.list(id, pageRequest(query))).pipe(
+      list: ({ query: { subject, ...place } }) =>
+        Effect.flatMap(userId, (id) => audit.list(id, pageRequest(place), subject)).pipe(
           Effect.map((page) => mapPage(page, ({ userId: _owner, ...entry }) => entry)),
           orFail("invalid"),
         ),

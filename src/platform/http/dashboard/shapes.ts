@@ -245,6 +245,10 @@ export const SetupCheck = Schema.Struct({
 })
 export type SetupCheck = typeof SetupCheck.Type
 
+/** What an entry of the audit log is about. */
+export const AuditSubject = Schema.Literals(["api_key", "business", "web_campaign", "webhooks", "user"])
+export type AuditSubject = typeof AuditSubject.Type
+
 export const AuditEntry = Schema.Struct({
   id: Schema.String,
   /** such as `api_key.created` */

@@ -3,6 +3,7 @@ import type { JSX } from "preact"
 import type { AuditEntry } from "../../../platform/http/dashboard/shapes.ts"
 import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
+import { Filter } from "../parts/Filter.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Pager, pageOf } from "../parts/Pager.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
@@ -11,18 +12,34 @@ import { href, type Route } from "../router.ts"
 import * as words from "../words.ts"
 import { type Names, useNames } from "./names.ts"
 
+const SUBJECTS = [
+  { value: "api_key", label: "API keys" },
+  { value: "business", label: "Businesses" },
+  { value: "web_campaign", label: "Web campaigns" },
+  { value: "webhooks", label: "Webhooks" },
+  { value: "user", label: "Account" },
+] as const
+
 export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
+  const filter = { subject: route.query.get("subject") ?? "" }
+  const subject = SUBJECTS.find(({ value }) => value === filter.subject)?.value
   const names = useNames()
-  const loaded = useLoad(() => api.audit.list({ query: pageOf(route) }), route.query.toString())
+  const loaded = useLoad(
+    () => api.audit.list({ query: { ...pageOf(route), ...(subject === undefined ? {} : { subject }) } }),
+    route.query.toString(),
+  )
   return (
     <>
       <h1 tabIndex={-1}>Audit log</h1>
       <p class="lead">Everything created, changed, and revoked in this account. Entries can’t be edited.</p>
+      <div class="filters">
+        <Filter label="About" name="subject" options={SUBJECTS} route={route} filter={filter} />
+      </div>
       <Show of={loaded} what="the audit log">
         {(page) => (
           <>
             {page.items.length === 0 ? (
-              <Empty title="No activity yet." />
+              <Empty title={subject === undefined ? "No activity yet." : "Nothing found."} />
             ) : (
               <Table
                 caption="Audit log, newest first"
@@ -31,7 +48,7 @@ export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
                 columns={columnsOf(names)}
               />
             )}
-            <Pager route={route} of={page} />
+            <Pager route={route} of={page} filter={filter} />
           </>
         )}
       </Show>
@@ -42,7 +59,7 @@ export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
 /** `api_key.created` as `Api key created`. */
 const wordsOf = (action: string): string => {
   const text = action.replaceAll(/[._]/g, " ")
-  return (text.charAt(0).toUpperCase() + text.slice(1)).replace(/^Api /, "API ")
+  return words.begun(text).replace(/^Api /, "API ")
 }
 
 /** The page of what an entry is about, while it exists. */
@@ -57,10 +74,11 @@ const pageOfSubject = (action: string, id: string, names: Names): string | undef
 const TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 
 const columnsOf = (names: Names): ReadonlyArray<Column<AuditEntry>> => [
-  { title: "When", cell: ({ at }) => <At of={at} /> },
-  { title: "Event", cell: ({ action }) => <span class="phrase">{wordsOf(action)}</span> },
+  { title: "When", card: "aside", cell: ({ at }) => <At of={at} /> },
+  { title: "Event", card: "title", cell: ({ action }) => <span class="phrase">{wordsOf(action)}</span> },
   {
     title: "Details",
+    card: "line",
     cell: ({ action, detail, subjectId }) => {
       const page = pageOfSubject(action, subjectId, names)
       const name = names.any(subjectId)
