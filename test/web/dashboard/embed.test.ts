@@ -186,7 +186,7 @@ describe("the embed code", () => {
       await tab.setViewportSize({ width: 360, height: 780 })
       await tab.getByLabel("Gate address").fill("gate.example:x")
       await tab.getByText("Enter the gate’s address to get the code.").waitFor()
-      expect(await bar.getByRole("button").first().textContent()).toBe("Look")
+      expect(await bar.getByRole("button").first().textContent()).toBe("Gate")
       // an address of the dashboard itself would let the frame reach the account
       await tab.getByLabel("Gate address").fill(new URL(dashboard.url).origin)
       await tab.getByText("A gate at this dashboard’s own address can’t be previewed.").waitFor()

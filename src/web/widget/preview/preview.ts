@@ -131,4 +131,8 @@ addEventListener("message", ({ data, source }: MessageEvent<unknown>) => {
 })
 
 document.body.append(widget)
+// in the middle of the frame, so that a wide one is no page with the widget at its edge
+const middle = new CSSStyleSheet()
+middle.replaceSync(':host(:not([mode="floating"])) .panel { margin-inline: auto }')
+widget.shadowRoot?.adoptedStyleSheets.push(middle)
 if (top !== window) top?.postMessage(PREVIEW, "*")

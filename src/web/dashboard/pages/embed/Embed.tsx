@@ -11,7 +11,7 @@ import { href } from "../../router.ts"
 import { originOf } from "../setup/gate-settings.ts"
 import { EmbedOptions } from "./EmbedOptions.tsx"
 import { DEFAULTS, embedCode } from "./embed-code.ts"
-import { PARTS, PartHeading, type PartName, PartsBar } from "./Parts.tsx"
+import { PARTS, Part, PartHeading, type PartName, PartsBar } from "./Parts.tsx"
 import { Preview } from "./Preview.tsx"
 
 export const Embed = ({ campaignId }: { readonly campaignId: string }): JSX.Element => {
@@ -43,25 +43,10 @@ const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
   const input = origin === undefined ? undefined : { ...options, gate: origin }
   return (
     <>
-      <div class="embed-intro">
-        <p class="lead">
-          Paste this code into a page of your website, where the widget of {of.name} should be. Add the site’s address
-          to the gate’s <code>Security.AllowedOrigins</code>.
-        </p>
-        <form onSubmit={(event) => event.preventDefault()}>
-          <AddressField
-            label="Gate address"
-            error={
-              gate.trim() !== "" && origin === undefined
-                ? "Enter the address, such as https://gate.example."
-                : undefined
-            }
-            placeholder="https://gate.example"
-            value={gate}
-            onChange={setGate}
-          />
-        </form>
-      </div>
+      <p class="lead">
+        Paste this code into a page of your website, where the widget of {of.name} should be. Add the site’s address to
+        the gate’s <code>Security.AllowedOrigins</code>.
+      </p>
       <div>
         <PartsBar of={input === undefined ? WITHOUT_GATE : PARTS} />
         <div class="embed">
@@ -82,6 +67,19 @@ const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
             </div>
           )}
           <form onSubmit={(event) => event.preventDefault()}>
+            <Part title="Gate">
+              <AddressField
+                label="Gate address"
+                error={
+                  gate.trim() !== "" && origin === undefined
+                    ? "Enter the address, such as https://gate.example."
+                    : undefined
+                }
+                placeholder="https://gate.example"
+                value={gate}
+                onChange={setGate}
+              />
+            </Part>
             <EmbedOptions options={options} change={change} />
           </form>
         </div>

@@ -1,10 +1,10 @@
 /** The options of the embed code, as fields of a form: each is an attribute of the widget. */
-import type { ComponentChildren, JSX } from "preact"
+import type { JSX } from "preact"
 import { Choice, Field, Group } from "../../../shared/parts/form.tsx"
 import { NAMES } from "../../../widget/languages/languages.ts"
 import { TextField } from "../../parts/TextField.tsx"
 import { type EmbedInput, isAddress, isColor, unknownLanguages } from "./embed-code.ts"
-import { PartHeading, type PartName } from "./Parts.tsx"
+import { Part } from "./Parts.tsx"
 
 type Options = Omit<EmbedInput, "gate">
 
@@ -157,7 +157,7 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
         <Switches label="During the call" of={SWITCHES} options={options} change={change} />
         <Switches label="Waiting" of={WAITING} options={options} change={change} />
       </Part>
-      <Part title="Consent and gate">
+      <Part title="Consent">
         <TextField
           label="Ask for consent (optional)"
           hint="What visitors agree to before the call, in your words."
@@ -175,6 +175,8 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
             <Switches label="Consent" of={CONSENT} options={options} change={change} />
           </>
         )}
+      </Part>
+      <Part title="Campaign">
         <TextField
           label="Campaign in the gate’s settings (optional)"
           hint="Needed only if the gate has several campaigns and this isn’t the default."
@@ -191,13 +193,6 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
     </>
   )
 }
-
-const Part = ({ title, children }: { readonly title: PartName; readonly children: ComponentChildren }): JSX.Element => (
-  <div class="options">
-    <PartHeading of={title} />
-    {children}
-  </div>
-)
 
 /** A text, because a color has more names than a picker knows, with a picker beside it. */
 const Accent = ({ options, change }: Changed): JSX.Element => (

@@ -1,7 +1,7 @@
 /** The parts of the embed page, and the bar that leads to them where they stand below each other. */
-import type { JSX } from "preact"
+import type { ComponentChildren, JSX } from "preact"
 
-export const PARTS = ["Preview", "Code", "Look", "Position", "Language", "Call", "Consent and gate"] as const
+export const PARTS = ["Preview", "Code", "Gate", "Look", "Position", "Language", "Call", "Consent", "Campaign"] as const
 export type PartName = (typeof PARTS)[number]
 
 const idOf = (part: PartName): string => `part-${part.toLowerCase().replaceAll(" ", "-")}`
@@ -11,6 +11,20 @@ export const PartHeading = ({ of }: { readonly of: PartName }): JSX.Element => (
   <h2 id={idOf(of)} tabIndex={-1}>
     {of}
   </h2>
+)
+
+/** Options under one heading. */
+export const Part = ({
+  title,
+  children,
+}: {
+  readonly title: PartName
+  readonly children: ComponentChildren
+}): JSX.Element => (
+  <div class="options">
+    <PartHeading of={title} />
+    {children}
+  </div>
 )
 
 /** Stays in view, so that the preview is one tap away from each option. Buttons, because the address after `#` names the page. */

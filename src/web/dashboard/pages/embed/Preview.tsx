@@ -121,7 +121,7 @@ export const Preview = ({ of }: { readonly of: EmbedInput }): JSX.Element => {
       )}
       <iframe
         key={url}
-        class={narrow ? "preview narrow" : "preview"}
+        class={["preview", ...(narrow ? ["narrow"] : []), ...(of.mode === "floating" ? ["floating"] : [])].join(" ")}
         title="Preview of the widget"
         src={`preview?${new URLSearchParams({ url })}`}
         sandbox="allow-scripts allow-same-origin allow-forms"
