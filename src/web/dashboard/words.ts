@@ -35,18 +35,23 @@ export const failureAt = (failure: Failure | undefined, field: string): string |
   return found && sentence(found.message)
 }
 
+/** With a capital at the start. */
+export const begun = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 /** With a capital at the start and a full stop at the end. */
-const sentence = (text: string): string => {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`
-}
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? begun(text) : `${begun(text)}.`)
 
 const dateTime = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" })
+const dayTime = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" })
 const dateTimeSeconds = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" })
 const date = new Intl.DateTimeFormat("en", { dateStyle: "medium" })
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" })
 
-export const at = (millis: number): string => dateTime.format(millis)
+const yearOf = (millis: number): number => new Date(millis).getFullYear()
+
+/** With the year, unless it is this one. */
+export const at = (millis: number, now = Date.now()): string =>
+  (yearOf(millis) === yearOf(now) ? dayTime : dateTime).format(millis)
 export const day = (millis: number): string => date.format(millis)
 export const exactly = (millis: number): string => dateTimeSeconds.format(millis)
 

@@ -6,17 +6,33 @@ import { notify } from "./notify.ts"
 
 const SHOWN_MILLIS = 2_000
 
+const CLASSES = { beside: "copy small-button", icon: "copy small-button quiet icon", alone: "copy primary" } as const
+
+/** Two sheets, or a tick. */
+const Icon = ({ copied }: { readonly copied: boolean }): JSX.Element => (
+  <svg aria-hidden="true" viewBox="0 0 16 16" width="16" height="16">
+    {copied ? (
+      <path d="m3 8.5 3.25 3.25L13 4.75" />
+    ) : (
+      <>
+        <rect x="5.75" y="5.75" width="8.5" height="8.5" rx="1.75" />
+        <path d="M3.5 10.25a1.75 1.75 0 0 1-1.75-1.75V3.5c0-.97.78-1.75 1.75-1.75h5c.97 0 1.75.78 1.75 1.75" />
+      </>
+    )}
+  </svg>
+)
+
 /** @param what names the copied text, for the button's label and the announcement */
 export const Copy = ({
   text,
   what,
-  loud = false,
+  look = "beside",
   onCopied,
 }: {
   readonly text: string
   readonly what: string
-  /** a standalone button, instead of one beside a text */
-  readonly loud?: boolean
+  /** a button beside a text, an icon after an ID, or a button of its own */
+  readonly look?: keyof typeof CLASSES
   readonly onCopied?: () => void
 }): JSX.Element => {
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle")
@@ -41,11 +57,12 @@ export const Copy = ({
   return (
     <button
       type="button"
-      class={loud ? "primary copy" : "copy small-button"}
+      class={CLASSES[look]}
       aria-label={state === "failed" ? undefined : `Copy ${what}`}
+      title={look === "icon" ? shown : undefined}
       onClick={() => void copy()}
     >
-      {shown}
+      {look === "icon" && state !== "failed" ? <Icon copied={state === "copied"} /> : shown}
     </button>
   )
 }
@@ -53,7 +70,7 @@ export const Copy = ({
 /** A full id with its copy button. */
 export const Id = ({ id, what }: { readonly id: string; readonly what: string }): JSX.Element => (
   <span class="id">
-    <code>{id}</code>
-    <Copy text={id} what={what} />
+    <code title={id}>{id}</code>
+    <Copy look="icon" text={id} what={what} />
   </span>
 )

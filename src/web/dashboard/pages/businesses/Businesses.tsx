@@ -153,21 +153,23 @@ const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open)
         <At of={of.createdAt} />
       </Pair>
     </Pairs>
-    <h3>Web campaigns</h3>
+    <div class="head">
+      <h3>Web campaigns</h3>
+      <button
+        type="button"
+        class="small-button"
+        aria-label={`Add web campaign to ${of.name}`}
+        onClick={() => open({ name: "campaign", business: of, campaign: undefined })}
+      >
+        Add web campaign
+      </button>
+    </div>
     {of.campaigns.length === 0 && <p class="small">None yet. Add one to start sessions.</p>}
     <ul class="campaigns">
       {of.campaigns.map((campaign) => (
         <CampaignRow key={campaign.id} of={campaign} business={of} open={open} />
       ))}
     </ul>
-    <button
-      type="button"
-      class="small-button"
-      aria-label={`Add web campaign to ${of.name}`}
-      onClick={() => open({ name: "campaign", business: of, campaign: undefined })}
-    >
-      Add web campaign
-    </button>
   </section>
 )
 
@@ -197,8 +199,11 @@ const CampaignRow = ({
       />
     </div>
     {of.webhook !== null && !isAuthenticated(of.webhook) && (
-      <p class="warning">
-        <strong>This webhook has no token and no signature.</strong> A gate rejects it, so ended calls keep their slots.{" "}
+      <div class="warning">
+        <p>
+          <strong>This webhook has no token and no signature.</strong> A gate rejects it, so ended calls keep their
+          slots.
+        </p>
         <button
           type="button"
           class="small-button"
@@ -207,7 +212,7 @@ const CampaignRow = ({
         >
           Add a token
         </button>
-      </p>
+      </div>
     )}
   </li>
 )

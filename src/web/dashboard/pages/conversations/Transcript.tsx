@@ -30,9 +30,6 @@ export const Transcript = ({ businessId, id }: { readonly businessId: string; re
         {({ clientIdentifier, endedAt, kind, startedAt, turns }) => (
           <>
             <Pairs>
-              <Pair name="Conversation ID">
-                <Id id={id} what="the conversation ID" />
-              </Pair>
               <Pair name="Business">{names.business(businessId)}</Pair>
               <Pair name="Type">{kindOf(kind)}</Pair>
               <Pair name="Caller">{clientIdentifier ?? "Unknown"}</Pair>
@@ -41,6 +38,9 @@ export const Transcript = ({ businessId, id }: { readonly businessId: string; re
               </Pair>
               <Pair name="Duration">
                 {endedAt === null ? <span class="mark on">In progress</span> : words.span(endedAt - startedAt)}
+              </Pair>
+              <Pair name="Conversation ID">
+                <Id id={id} what="the conversation ID" />
               </Pair>
             </Pairs>
             <h2>Transcript</h2>

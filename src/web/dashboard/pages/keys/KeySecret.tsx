@@ -36,7 +36,7 @@ export const KeySecret = ({
         Send it as <code>Authorization: Token &lt;secret&gt;</code>. Never put it in a web page or an app.
       </p>
       <div class="actions">
-        <Copy loud text={secret} what="the secret" onCopied={() => setCopied(true)} />
+        <Copy look="alone" text={secret} what="the secret" onCopied={() => setCopied(true)} />
         <button type="button" onClick={onClose}>
           {copied ? "Done" : "I’ve saved it"}
         </button>

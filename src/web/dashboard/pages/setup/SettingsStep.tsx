@@ -157,7 +157,7 @@ export const SettingsStep = ({
           <pre>{text}</pre>
         </section>
         <div class="buttons">
-          <Copy loud text={text} what="the settings" />
+          <Copy look="alone" text={text} what="the settings" />
         </div>
         <p class="small">
           They contain secrets: keep them on the gate’s server. The memory store is for one gate process; several need
