@@ -53,6 +53,8 @@ export const open = async (
   const shoot = async (what: string, fullPage = false): Promise<void> => {
     await page.waitForTimeout(800)
     await check(what)
+    // what stays in view while the page scrolls is where the page begins
+    if (fullPage) await page.evaluate("scrollTo(0, 0)")
     const whole = await page.evaluate<number>("document.documentElement.scrollHeight")
     if (!fullPage || whole <= PIECE) {
       await page.screenshot({ path: join(folder, `${what}-${name}.png`), fullPage })

@@ -1,4 +1,6 @@
 /** Each page of the dashboard, its dialogs, and what it says when something is wrong. */
+import { once } from "node:events"
+import { WebSocket } from "ws"
 import type { Opened } from "./camera.ts"
 import { tabThrough } from "./camera.ts"
 import type { Program } from "./program.ts"
@@ -25,12 +27,19 @@ export const dashboardPages = async (
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
   await letters()
-  const links = page.getByRole("navigation", { name: "Platform" }).getByRole("link")
-  for (const link of await links.all()) {
-    const of = (await link.textContent())?.toLowerCase().replaceAll(" ", "-") ?? ""
-    await link.click()
+  // hidden behind a button on a narrow page
+  const menu = page.getByRole("button", { name: "Menu", exact: true })
+  if (await menu.isVisible()) {
+    await menu.click()
+    await shoot("dashboard-navigation")
+    await menu.click()
+  }
+  for (const name of await page.locator("#pages a").allTextContents()) {
+    if (await menu.isVisible()) await menu.click()
+    await page.getByRole("link", { name, exact: true }).click()
+    await page.mouse.move(0, 0)
     await page.waitForTimeout(1_000)
-    await shoot(`dashboard-${of}`, true)
+    await shoot(`dashboard-${name.toLowerCase().replaceAll(" ", "-")}`, true)
     if (byKeyboard) await tabThrough(opened, 80)
   }
   const to = async (hash: string): Promise<void> => {
@@ -86,6 +95,8 @@ const embed = async ({ page, shoot }: Film): Promise<void> => {
   await page.waitForTimeout(3_000)
   await shoot("dashboard-embed")
   await page.getByLabel("Show", { exact: true }).selectOption("waiting")
+  // a frame that is not in view is not drawn
+  await page.getByTitle("Preview of the widget").scrollIntoViewIfNeeded()
   await page.waitForTimeout(1_500)
   await shoot("dashboard-embed-waiting", true)
   await page.getByLabel("Agent’s name").fill("Ada")
@@ -94,6 +105,7 @@ const embed = async ({ page, shoot }: Film): Promise<void> => {
   await page.getByLabel("Ask for consent").fill("This call is recorded.")
   await page.getByLabel("Language", { exact: true }).selectOption("de")
   await page.getByLabel("Show", { exact: true }).selectOption("call")
+  await page.getByTitle("Preview of the widget").scrollIntoViewIfNeeded()
   await page.waitForTimeout(1_500)
   await shoot("dashboard-embed-filled", true)
   const bar = page.getByRole("navigation", { name: "Parts of this page" })
@@ -141,6 +153,11 @@ const webhooks = async ({ page, shoot, to }: Film): Promise<void> => {
   await page.locator("tbody a").first().click()
   await page.waitForTimeout(1_000)
   await shoot("dashboard-delivery", true)
+  await to("webhooks?state=pending")
+  await shoot("dashboard-webhooks-pending", true)
+  await page.locator("tbody a").first().click()
+  await page.waitForTimeout(1_000)
+  await shoot("dashboard-delivery-pending", true)
 }
 
 /** What exists is chosen, so that nothing is made. */
@@ -198,37 +215,85 @@ const failures = async ({ page, shoot, to }: Film): Promise<void> => {
   await shoot("dashboard-session-ended")
 }
 
-/** What an account has after a while: more businesses and campaigns, and keys of every kind. */
+/** What is made through the dashboard, for a call by the platform's own API. */
+interface Made {
+  readonly businessId: string
+  readonly campaignId: string
+  readonly secret: string
+}
+
+/** A call whose end the platform cannot tell: its webhook's host does not exist. It is tried until a slot is free. */
+const callInVain = async (origin: string, { businessId, campaignId, secret }: Made): Promise<void> => {
+  const audio = { sampleRate: 16_000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
+  for (let tries = 0; tries < 200; tries++) {
+    const response = await fetch(`${origin}/api/v1/business/${businessId}/websession/initiate`, {
+      method: "POST",
+      headers: { authorization: `Token ${secret}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        transportType: 0,
+        webCampaignId: campaignId,
+        regionId: "local",
+        clientIdentifier: "patient-12",
+        audioInputConfiguration: audio,
+        audioOutputConfiguration: { ...audio, frameDurationMs: 30 },
+      }),
+    })
+    if (response.ok) {
+      const { data }: { readonly data: { readonly sessionWebSocketURL: string } } = JSON.parse(await response.text())
+      const socket = new WebSocket(data.sessionWebSocketURL)
+      await once(socket, "message")
+      socket.close()
+      return
+    }
+    if (tries === 0) console.log(`A call of the clinic: ${response.status} ${await response.text()}`)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+}
+
+/** What an account has after a while: more businesses and campaigns, keys of every kind, and a webhook that fails. */
 export const furnish = async ({ browser, platform: { email, origin, password } }: Program): Promise<void> => {
   const page = await (await browser.newContext()).newPage()
   await page.goto(`${origin}/`)
-  await page.evaluate(`(async () => {
+  const made = await page.evaluate<Made>(`(async () => {
     const send = async (method, path, body) => {
       const answer = await fetch("/dashboard/api" + path, { method, headers: { "content-type": "application/json" }, body: body && JSON.stringify(body) })
       const text = await answer.text()
       if (!answer.ok) throw new Error(path + " " + text)
       return text === "" ? undefined : JSON.parse(text)
     }
-    await send("POST", "/session", ${JSON.stringify({ email, password })})
+    // while the program's clock runs fast, a busy machine answers too late by it
+    for (let tries = 1; ; tries++) {
+      try {
+        await send("POST", "/session", ${JSON.stringify({ email, password })})
+        break
+      } catch (error) {
+        if (tries === 10) throw error
+      }
+    }
     const DAY = 86_400_000
     const hook = (url, headers = []) => ({ url, headers, signing: { type: "none" } })
     const clinic = await send("POST", "/businesses", { name: "Harbour clinic, Rotterdam" })
+    const campaigns = []
     for (const [name, webhook] of [
       ["Reception", hook("https://voice.harbour-clinic.example/api/webhook/session-ended", [{ name: "X-Api-Token", value: "secret" }])],
       ["Night line", hook("https://voice.harbour-clinic.example/api/webhook/session-ended")],
       ["Physiotherapy and rehabilitation", null],
-    ]) await send("POST", "/businesses/" + clinic.id + "/campaigns", { name, webhook })
+    ]) campaigns.push(await send("POST", "/businesses/" + clinic.id + "/campaigns", { name, webhook }))
     await send("POST", "/businesses", { name: "Empty" })
+    let secret
     for (const key of [
       { name: "Gate of the clinic", scope: { type: "Restricted", businessIds: [clinic.id] }, permissions: ["start"], expiresAt: Date.now() + 9 * DAY },
       { name: "Reports", permissions: ["read"], scope: { type: "Unrestricted" }, allowedAddresses: ["198.51.100.0/24", "2001:db8::/48"] },
       { name: "Terraform", scope: { type: "Unrestricted" }, userManagement: true, expiresAt: Date.now() + 200 * DAY },
       { name: "Old", scope: { type: "Unrestricted" } },
     ]) {
-      const { key: made } = await send("POST", "/keys", key)
+      const { key: made, ...created } = await send("POST", "/keys", key)
+      secret ??= created.secret
       if (key.name === "Old") await send("POST", "/keys/" + made.id + "/revoke")
       if (key.name === "Terraform") await send("POST", "/keys/" + made.id + "/rotate", { previousUntil: Date.now() + DAY })
     }
+    return { businessId: clinic.id, campaignId: campaigns[0].id, secret }
   })()`)
   await page.context().close()
+  await callInVain(origin, made)
 }
