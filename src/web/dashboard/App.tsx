@@ -1,11 +1,11 @@
 /** The frame of the page: shows the sign-in form or, when signed in, the dashboard. */
 import type { JSX } from "preact"
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import { Wordmark } from "../shared/parts/Wordmark.tsx"
 import { api } from "./client.ts"
-import { Navigation } from "./Navigation.tsx"
+import { Navigation, NavigationButton } from "./Navigation.tsx"
 import { Audit } from "./pages/Audit.tsx"
 import { AccountPage } from "./pages/account/Account.tsx"
 import { Businesses } from "./pages/businesses/Businesses.tsx"
@@ -66,6 +66,7 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
   const shown = route.value
   const leaving = useAction()
   const first = useRef(true)
+  const [isNavigating, setNavigating] = useState(false)
   const place = `${shown.page}/${shown.id ?? ""}`
   useLayoutEffect(() => {
     document.title = `${words.titles[shown.page]} · voicegate platform`
@@ -90,11 +91,12 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
           >
             {leaving.busy ? "Signing out…" : "Sign out"}
           </button>
+          <NavigationButton isOpen={isNavigating} onToggle={() => setNavigating(!isNavigating)} />
         </div>
       </header>
       <Problem of={leaving.failure} />
       <div class="frame">
-        <Navigation shown={shown.page} />
+        <Navigation shown={shown.page} isOpen={isNavigating} onClose={() => setNavigating(false)} />
         <main id="main" key={place}>
           <PageOf account={account} name={shown.page} route={shown} />
         </main>

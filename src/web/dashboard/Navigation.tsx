@@ -1,28 +1,71 @@
-/** The links to the pages. On a narrow page they are one line that scrolls, and shows the current page and the link with the focus. */
+/** The links to the pages. On a narrow page they are behind a button of the header. */
 import type { JSX } from "preact"
-import { useLayoutEffect, useRef } from "preact/hooks"
-import { href, PAGES, type PageName } from "./router.ts"
+import { focusHeading } from "../shared/parts/focus.ts"
+import { GROUPS, href, type PageName } from "./router.ts"
 import * as words from "./words.ts"
 
-const reveal = (link: Element | null | undefined): void => link?.scrollIntoView({ block: "nearest", inline: "nearest" })
+const ID = "pages"
 
-export const Navigation = ({ shown }: { readonly shown: PageName }): JSX.Element => {
-  const bar = useRef<HTMLElement>(null)
-  useLayoutEffect(() => reveal(bar.current?.querySelector("[aria-current]")), [shown])
-  return (
-    <nav
-      ref={bar}
-      aria-label="Platform"
-      class="tabs"
-      onFocusIn={({ target }) => {
-        if (target instanceof Element) reveal(target)
-      }}
-    >
-      {PAGES.map((name) => (
-        <a key={name} href={href(name)} aria-current={name === shown ? "page" : undefined}>
-          {words.titles[name]}
-        </a>
-      ))}
-    </nav>
-  )
-}
+/** Shows and hides the links; there is none where they are always shown. */
+export const NavigationButton = ({
+  isOpen,
+  onToggle,
+}: {
+  readonly isOpen: boolean
+  readonly onToggle: () => void
+}): JSX.Element => (
+  <button
+    type="button"
+    class="navigation-button small-button"
+    aria-expanded={isOpen}
+    aria-controls={ID}
+    onClick={onToggle}
+    onKeyDown={({ key }) => {
+      if (key === "Escape" && isOpen) onToggle()
+    }}
+  >
+    Menu
+  </button>
+)
+
+export const Navigation = ({
+  shown,
+  isOpen,
+  onClose,
+}: {
+  readonly shown: PageName
+  /** whether they are shown on a narrow page */
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}): JSX.Element => (
+  <nav
+    id={ID}
+    aria-label="Platform"
+    class={isOpen ? "tabs open" : "tabs"}
+    onKeyDown={({ key }) => {
+      if (key !== "Escape" || !isOpen) return
+      document.querySelector<HTMLElement>(`[aria-controls=${ID}]`)?.focus()
+      onClose()
+    }}
+  >
+    {GROUPS.map((names) => (
+      <div key={names[0]}>
+        {names.map((name) => (
+          <a
+            key={name}
+            href={href(name)}
+            aria-current={name === shown ? "page" : undefined}
+            onClick={() => {
+              if (!isOpen) return
+              onClose()
+              // the link that has the focus is hidden
+              focusHeading()
+            }}
+          >
+            {words.titles[name]}
+          </a>
+        ))}
+      </div>
+    ))}
+  </nav>
+)

@@ -1,17 +1,13 @@
 /** The address after `#` names the page that is shown: the back button works, and a reload stays on the page. */
 import { signal } from "@preact/signals"
 
-export const PAGES = [
-  "overview",
-  "conversations",
-  "live",
-  "businesses",
-  "keys",
-  "webhooks",
-  "audit",
-  "setup",
-  "account",
+/** What happens, what exists, and what is set up once. */
+export const GROUPS = [
+  ["overview", "conversations", "live"],
+  ["businesses", "keys", "webhooks", "audit"],
+  ["setup", "account"],
 ] as const
+const PAGES = GROUPS.flat()
 export type PageName = (typeof PAGES)[number]
 
 export interface Route {

@@ -1,4 +1,5 @@
 /** The built dashboard in a real browser, against an API with nothing behind it: what is first to be seen. */
+import axe from "axe-core"
 import { describe, expect, it } from "vitest"
 import type { DeliveryDetail } from "../../../src/platform/http/dashboard/shapes.ts"
 import type { ApiKey } from "../../../src/platform/keys/ApiKey.ts"
@@ -90,6 +91,18 @@ describe("the overview", () => {
     await later(tab)
     await later(tab)
     await card("Running now").getByText("1 of 5").waitFor()
+
+    // at the limit it says so, and stands out
+    const colorOf = () => tab.evaluate("getComputedStyle(document.querySelectorAll('.cards .card')[1]).backgroundColor")
+    const calm = await colorOf()
+    expect(await card("Running now").getByText("Limit reached.").count()).toBe(0)
+    state.limit = 1
+    await later(tab)
+    await later(tab)
+    await card("Running now").getByText("Limit reached. New calls are rejected until one ends.").waitFor()
+    expect(await colorOf()).not.toBe(calm)
+    await tab.evaluate(axe.source)
+    expect(await tab.evaluate("axe.run(document).then(({ violations }) => violations)")).toEqual([])
 
     await visit(tab, "1 failed in the last 24 hours")
     await heading(tab, "Webhooks")

@@ -9,30 +9,47 @@ import { BAKERY, choose, click, dialog, heading, later, useDashboard, visit } fr
 const dashboard = useDashboard()
 
 describe("the page itself", () => {
-  it("has a navigation of one line, which scrolls on a phone and follows the keyboard", async () => {
+  it("has a navigation behind a button on a narrow page, which is used by keyboard alone", async () => {
     const tab = await dashboard.signIn("#/account")
     await tab.setViewportSize({ width: 360, height: 780 })
     await tab.reload()
     await heading(tab, "Account")
     const bar = tab.getByRole("navigation", { name: "Platform" })
-    expect((await bar.boundingBox())?.height).toBeLessThan(70)
-    /** whether a link of the navigation is seen as a whole */
-    const inView = (name: string): Promise<boolean> =>
-      tab.evaluate<boolean>(`(() => {
-        const bar = document.querySelector("nav")
-        const link = [...bar.children].find(({ textContent }) => textContent === "${name}").getBoundingClientRect()
-        const { left, right } = bar.getBoundingClientRect()
-        return link.left >= left && link.right <= right
-      })()`)
-    expect(await inView("Account")).toBe(true)
-    expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+    const button = tab.getByRole("button", { name: "Menu", exact: true })
+    const isOpen = () => button.getAttribute("aria-expanded")
+    expect([await bar.count(), await isOpen()]).toEqual([0, "false"])
+    await button.press("Enter")
+    await bar.waitFor()
+    expect(await isOpen()).toBe("true")
     const names = await bar.getByRole("link").allTextContents()
-    await tab.getByRole("button", { name: "Sign out" }).focus()
+    expect(names).toHaveLength(9)
     for (const name of names) {
       await tab.keyboard.press("Tab")
       await focusOn(tab, name)
-      await eventually(`“${name}” is in view`, () => inView(name))
+      const box = await bar.getByRole("link", { name, exact: true }).boundingBox()
+      expect([name, box !== null && box.x >= 0 && box.x + box.width <= 360]).toEqual([name, true])
     }
+    // a choice closes it, and so does Escape, which leads back to the button
+    await tab.keyboard.press("Enter")
+    await bar.waitFor({ state: "detached" })
+    await focusOn(tab, "Account")
+    await button.press("Enter")
+    await tab.keyboard.press("Tab")
+    await tab.keyboard.press("Escape")
+    await bar.waitFor({ state: "detached" })
+    await focusOn(tab, "Menu")
+    await button.press("Enter")
+    await bar.getByRole("link", { name: "Live", exact: true }).press("Enter")
+    await heading(tab, "Live")
+    expect(await bar.count()).toBe(0)
+    // it is needless where the links have room
+    for (const width of [1_280, 960]) {
+      await tab.setViewportSize({ width, height: 780 })
+      await bar.waitFor()
+      expect([await button.count(), (await bar.boundingBox())?.width ?? 0]).toEqual([0, expect.any(Number)])
+      expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+    }
+    expect((await bar.boundingBox())?.height).toBeLessThan(70)
   })
 
   it.each([1200, 360])("shifts its layout by less than 0.02 while a page loads, at %i px", async (width) => {

@@ -137,6 +137,34 @@ describe("conversations and sessions", () => {
     await holds(tab.getByLabel("Business"), "business-2")
   })
 
+  it("have the agent on the left and the caller on the right", async () => {
+    const turns = [
+      { role: "agent", text: "Hello.", at: started },
+      { role: "caller", text: "Hi.", at: started + 1_000 },
+    ] as const
+    dashboard.platform.state.conversations.push({ ...conversation(0), turns })
+    const tab = await dashboard.signIn("#/conversations/conversation-0?business=business-1")
+    const [all, agent, caller] = [
+      await tab.locator(".turns").boundingBox(),
+      await tab.locator(".turns li").filter({ hasText: "Hello." }).boundingBox(),
+      await tab.locator(".turns li").filter({ hasText: "Hi." }).boundingBox(),
+    ]
+    if (all === null || agent === null || caller === null) throw new Error("both turns are to be seen")
+    expect(agent.x - all.x).toBeCloseTo(0, 0)
+    expect(caller.x + caller.width - all.x - all.width).toBeCloseTo(0, 0)
+  })
+
+  it("are cards on a phone, of two lines each, and a tap anywhere on one opens it", async () => {
+    dashboard.platform.state.conversations.push(conversation(0), conversation(2))
+    const tab = await dashboard.signIn("#/conversations")
+    await tab.setViewportSize({ width: 360, height: 740 })
+    const row = tab.getByRole("row").filter({ hasText: "visitor-2" })
+    expect((await row.boundingBox())?.height).toBeLessThan(80)
+    // the link of the card is over its text
+    await row.getByText("visitor-2").click({ force: true })
+    await tab.getByText("Hello 2.").waitFor()
+  })
+
   it("show what is said while they run, and are not asked for any more when they have ended", async () => {
     const { state } = dashboard.platform
     const running = { ...conversation(0), endedAt: null }
@@ -242,6 +270,17 @@ describe("webhook deliveries", () => {
         answer: null,
         truncated: false,
       },
+      {
+        number: 34,
+        at: createdAt + 78_000_000,
+        durationMillis: 3,
+        url: "https://gate.example/api/webhook/session-ended",
+        headers: [],
+        status: null,
+        error: "ECONNREFUSED",
+        answer: null,
+        truncated: false,
+      },
     ],
   })
 
@@ -256,6 +295,20 @@ describe("webhook deliveries", () => {
     await tab.getByRole("menuitem", { name: "Resend msg_1" }).click()
     await announced(tab, "Message resent.")
     await tab.getByText("HTTP 200").waitFor()
+  })
+
+  it("are cards of two lines on a phone, whose menu can be pressed", async () => {
+    dashboard.platform.state.deliveries.push(delivery(1, Date.now()))
+    const tab = await dashboard.signIn("#/webhooks")
+    await tab.setViewportSize({ width: 360, height: 740 })
+    const row = tab.getByRole("row").filter({ hasText: "HTTP 503" })
+    expect((await row.boundingBox())?.height).toBeLessThan(90)
+    await row.getByText("HTTP 503").click({ force: true })
+    await heading(tab, "Webhook delivery")
+    await tab.goBack()
+    await row.getByRole("button").click()
+    await tab.getByRole("menuitem", { name: "Resend msg_1" }).click()
+    await announced(tab, "Message resent.")
   })
 
   it("show the payload of a webhook, what its attempts sent, and what was answered", async () => {
@@ -275,7 +328,12 @@ describe("webhook deliveries", () => {
     await last.getByText(/X-Api-Token: ••••••••/).waitFor()
     const before = tab.getByRole("region", { name: "Attempt 35", exact: true })
     await before.getByText("no answer within 5 s").waitFor()
-    await tab.getByText("The last 2 are shown.").waitFor()
+    await tab.getByText("The connection was refused (ECONNREFUSED)").waitFor()
+    await tab.getByText("The last 3 are shown.").waitFor()
+    // an earlier attempt is one line until it is opened
+    expect((await before.boundingBox())?.height).toBeLessThan(60)
+    await before.getByRole("heading", { name: "Attempt 35" }).click()
+    await before.getByText("https://gate.example/api/webhook/session-ended").waitFor()
     await tab.evaluate(axe.source)
     expect(await tab.evaluate("axe.run(document).then(({ violations }) => violations)")).toEqual([])
     await tab.setViewportSize({ width: 360, height: 780 })
@@ -338,5 +396,14 @@ describe("the audit log", () => {
     await row("Webhooks resent").getByText("Dentist: 2 failed").waitFor()
     await row("API key changed").getByText("Gate (vgp_…abcd), restricted to Bakery, may start").waitFor()
     expect(await tab.locator("main").textContent()).not.toMatch(/business-|key-/)
+    // those about one kind of subject
+    await tab.getByLabel("About").selectOption("API keys")
+    await row("Business created").waitFor({ state: "detached" })
+    await row("API key changed").waitFor()
+    await tab.getByLabel("About").selectOption("Account")
+    await tab.getByText("Nothing found.").waitFor()
+    await tab.goBack()
+    await row("API key changed").waitFor()
+    await holds(tab.getByLabel("About"), "api_key")
   })
 })

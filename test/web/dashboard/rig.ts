@@ -95,7 +95,13 @@ export const choose = async (tab: Page, name: string): Promise<void> => {
   await click(tab, `Actions for ${name.replace(/^\w+ /, "")}`)
   await tab.getByRole("menuitem", { name, exact: true }).click()
 }
-export const visit = (tab: Page, name: string): Promise<void> => tab.getByRole("link", { name, exact: true }).click()
+/** Follows a link, which may be one of the navigation behind its button. */
+export const visit = async (tab: Page, name: string): Promise<void> => {
+  const menu = tab.getByRole("button", { name: "Menu", exact: true, expanded: false })
+  const isPage = (await tab.locator("#pages a").allTextContents()).includes(name)
+  if (isPage && (await menu.isVisible())) await menu.click()
+  await tab.getByRole("link", { name, exact: true }).click()
+}
 export const announced = (tab: Page, text: string | RegExp): Promise<void> =>
   tab.locator("#said").getByText(text).waitFor({ state: "attached" })
 

@@ -9,6 +9,11 @@ export interface Column<A> {
   readonly cell: (item: A) => ComponentChildren
   /** the title is only for screen readers, such as that of a column of buttons */
   readonly untitled?: boolean
+  /**
+   * its place where a row is a card: the title, beside the title, a line of its own, or a text that needs no title. Absent, it is a text after
+   * its title.
+   */
+  readonly card?: "title" | "aside" | "line" | "plain"
   readonly class?: string
 }
 
@@ -42,8 +47,14 @@ export const Table = <A,>({
     <tbody role="rowgroup">
       {items.map((item) => (
         <tr key={keyOf(item)} role="row" class={dim?.(item) === true ? "dim" : undefined}>
-          {columns.map(({ title, untitled, cell, class: name }) => (
-            <td key={title} role="cell" class={name} data-title={untitled === true ? undefined : title}>
+          {columns.map(({ title, untitled, card, cell, class: name }) => (
+            <td
+              key={title}
+              role="cell"
+              class={name}
+              data-card={card}
+              data-title={untitled === true ? undefined : title}
+            >
               {cell(item)}
             </td>
           ))}

@@ -20,8 +20,11 @@ export const AccountPage = ({ account }: { readonly account: Account }): JSX.Ele
     <>
       <h1 tabIndex={-1}>Account</h1>
       <p class="lead">{account.name === account.email ? account.email : `${account.name}, ${account.email}`}</p>
-      <section class="card" aria-labelledby="password">
-        <h2 id="password">Password</h2>
+      <section class="card password" aria-labelledby="password">
+        <div class="part">
+          <h2 id="password">Password</h2>
+          <p class="small">Changing your password ends all other sign-ins.</p>
+        </div>
         <Password email={account.email} onChanged={loaded.reload} />
       </section>
       <section class="part" aria-labelledby="sign-ins">
@@ -87,6 +90,7 @@ const whereOf = ({ address, userAgent }: SignInEntry): string =>
 const columns: ReadonlyArray<Column<SignInEntry>> = [
   {
     title: "Browser",
+    card: "title",
     cell: ({ current, userAgent }) => (
       <>
         <strong class="name" title={userAgent}>
@@ -96,7 +100,7 @@ const columns: ReadonlyArray<Column<SignInEntry>> = [
       </>
     ),
   },
-  { title: "Address", cell: ({ address }) => (address === "" ? "Unknown" : address) },
+  { title: "Address", card: "plain", cell: ({ address }) => (address === "" ? "Unknown" : address) },
   { title: "Signed in", cell: ({ createdAt }) => <At of={createdAt} /> },
   { title: "Last used", cell: ({ lastUsedAt }) => <Ago of={lastUsedAt} /> },
 ]

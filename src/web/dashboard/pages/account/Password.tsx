@@ -53,7 +53,6 @@ export const Password = ({
   }
   return (
     <Form onSubmit={submit} errors={errors.reported}>
-      <p class="small">Changing your password ends all other sign-ins.</p>
       {/* for password managers, which otherwise cannot know whose password this is */}
       <input type="text" hidden readOnly autoComplete="username" value={email} />
       <Field label="Current password" error={errors.of("current")}>

@@ -48,10 +48,12 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
           Refresh
         </button>
       </div>
-      <Search route={route} filter={filter} />
-      <div class="filters">
-        <Filter label="Business" name="business" options={names.businesses} route={route} filter={filter} />
-        <Filter label="Type" name="kind" options={KINDS} route={route} filter={filter} />
+      <div class="narrowing">
+        <Search route={route} filter={filter} />
+        <div class="filters">
+          <Filter label="Business" name="business" options={names.businesses} route={route} filter={filter} />
+          <Filter label="Type" name="kind" options={KINDS} route={route} filter={filter} />
+        </div>
       </div>
       <Show of={loaded} what="conversations">
         {(page) => (
@@ -99,7 +101,7 @@ const Found = ({ of: { found, startedAt } }: { readonly of: ListedConversation }
 
 const foundColumns = (names: Names): ReadonlyArray<Column<ListedConversation>> => {
   const [started, , , caller, duration] = columnsOf(names)
-  const found: Column<ListedConversation> = { title: "Found", cell: (each) => <Found of={each} /> }
+  const found: Column<ListedConversation> = { title: "Found", card: "line", cell: (each) => <Found of={each} /> }
   const columns: ReadonlyArray<Column<ListedConversation> | undefined> = [started, caller, found, duration]
   return columns.filter((column) => column !== undefined)
 }
@@ -107,17 +109,19 @@ const foundColumns = (names: Names): ReadonlyArray<Column<ListedConversation>> =
 export const columnsOf = (names: Names): ReadonlyArray<Column<Conversation>> => [
   {
     title: "Started",
+    card: "title",
     cell: ({ businessId, id, startedAt }) => (
       <a href={href("conversations", id, { business: businessId })}>
         <At of={startedAt} />
       </a>
     ),
   },
-  { title: "Business", cell: ({ businessId }) => names.business(businessId) },
-  { title: "Type", cell: ({ kind }) => kindOf(kind) },
-  { title: "Caller", cell: ({ clientIdentifier }) => clientIdentifier ?? "Unknown" },
+  { title: "Business", card: "plain", cell: ({ businessId }) => names.business(businessId) },
+  { title: "Type", card: "plain", cell: ({ kind }) => kindOf(kind) },
+  { title: "Caller", card: "plain", cell: ({ clientIdentifier }) => clientIdentifier ?? "Unknown" },
   {
     title: "Duration",
+    card: "aside",
     cell: ({ startedAt, endedAt }) =>
       endedAt === null ? <span class="mark on">In progress</span> : words.span(endedAt - startedAt),
   },

@@ -30,7 +30,7 @@ export const Live = (): JSX.Element => {
       <Show of={loaded} what="live calls">
         {({ asOf, limit, running, sessions }) => (
           <>
-            <div class="figure">
+            <div class={running >= limit ? "card figure limited" : "card figure"}>
               <p>
                 <strong>{running}</strong> of {limit} concurrent calls in use
               </p>
@@ -40,7 +40,7 @@ export const Live = (): JSX.Element => {
                 value={running}
                 aria-label={`${running} of ${limit} concurrent calls in use`}
               />
-              {running >= limit && <p class="small">Limit reached. New calls are rejected until one ends.</p>}
+              {running >= limit && <AtLimit />}
             </div>
             {sessions.length === 0 ? (
               <Empty title="No live calls.">
@@ -62,18 +62,28 @@ export const Live = (): JSX.Element => {
   )
 }
 
+/** What follows when as many calls run as may. */
+export const AtLimit = (): JSX.Element => (
+  <p class="at-limit">
+    <strong>Limit reached.</strong> New calls are rejected until one ends.
+  </p>
+)
+
 /** @param ahead how far the platform's clock is ahead of this machine's, in milliseconds */
 const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSession>> => [
+  { title: "Caller", card: "title", cell: ({ clientIdentifier }) => clientIdentifier ?? "Unknown" },
   {
     title: "State",
+    card: "aside",
     cell: ({ state }) => (
       <span class={state === "talking" || state === "active" ? "mark on" : "mark"}>{STATES[state]}</span>
     ),
   },
   { title: "Duration", cell: ({ createdAt, joinedAt }) => <Since at={joinedAt ?? createdAt} ahead={ahead} /> },
-  { title: "Type", cell: ({ kind }) => kindOf(kind) },
+  { title: "Type", card: "plain", cell: ({ kind }) => kindOf(kind) },
   {
     title: "Campaign",
+    card: "plain",
     cell: ({ businessId, campaignId }) => (
       <span title={names.business(businessId)}>
         {campaignId === null ? names.business(businessId) : names.campaign(campaignId)}
@@ -81,9 +91,9 @@ const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSessio
     ),
   },
   { title: "Region", cell: ({ regionId }) => regionId },
-  { title: "Caller", cell: ({ clientIdentifier }) => clientIdentifier ?? "Unknown" },
   {
     title: "Conversation",
+    card: "plain",
     cell: ({ businessId, conversationId, joinedAt }) =>
       joinedAt === null ? (
         "Not yet"

@@ -115,25 +115,23 @@ const columnsOf = (
   sending: string | undefined,
 ): ReadonlyArray<Column<Delivery>> => [
   {
-    title: "State",
-    cell: ({ state }) => <StateMark of={state} />,
-  },
-  {
     title: "Campaign",
+    card: "title",
     cell: ({ businessId, campaignId, id }) => (
       <a class="name" href={href("webhooks", id)} title={names.business(businessId)}>
         {names.campaign(campaignId)}
       </a>
     ),
   },
+  { title: "State", card: "aside", cell: ({ state }) => <StateMark of={state} /> },
+  { title: "Last response", card: "plain", cell: ({ lastOutcome }) => words.begun(lastOutcome ?? "No response yet") },
   { title: "Attempts", cell: ({ attempts }) => attempts },
-  { title: "Last response", cell: ({ lastOutcome }) => lastOutcome ?? "None yet" },
   {
     title: "Next attempt",
     // what is over has none
     cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? null : <Ago of={nextAttemptAt} />),
   },
-  { title: "Created", cell: ({ createdAt }) => <Ago of={createdAt} /> },
+  { title: "Created", card: "plain", cell: ({ createdAt }) => <Ago of={createdAt} /> },
   {
     title: "Actions",
     untitled: true,

@@ -11,6 +11,7 @@ import { Problem } from "../../parts/Problem.tsx"
 import { Show } from "../../parts/Show.tsx"
 import { Ago, At } from "../../parts/Time.tsx"
 import { href } from "../../router.ts"
+import * as words from "../../words.ts"
 import { type Names, useNames } from "../names.ts"
 import { StateMark } from "./Deliveries.tsx"
 
@@ -44,13 +45,6 @@ export const Delivery = ({ id }: { readonly id: string }): JSX.Element => {
           <>
             <Facts of={delivery} names={names} />
             <section class="part">
-              <div class="head">
-                <h2>Payload</h2>
-                <Copy text={delivery.body} what="the payload" />
-              </div>
-              <Code text={indented(delivery.body)} label="Payload" />
-            </section>
-            <section class="part">
               <h2>Attempts</h2>
               {delivery.log.length === 0 && <p class="small">No attempts recorded.</p>}
               {delivery.log.length > 0 && delivery.attempts > delivery.log.length && (
@@ -58,9 +52,16 @@ export const Delivery = ({ id }: { readonly id: string }): JSX.Element => {
                   {delivery.attempts} attempts in total. The last {delivery.log.length} are shown.
                 </p>
               )}
-              {delivery.log.map((attempt) => (
-                <Attempt key={attempt.number} of={attempt} />
+              {delivery.log.map((attempt, index) => (
+                <Attempt key={attempt.number} of={attempt} isLast={index === 0} />
               ))}
+            </section>
+            <section class="part">
+              <div class="head">
+                <h2>Payload</h2>
+                <Copy text={delivery.body} what="the payload" />
+              </div>
+              <Code text={indented(delivery.body)} label="Payload" />
             </section>
           </>
         )}
@@ -74,59 +75,79 @@ const Facts = ({ of, names }: { readonly of: DeliveryDetail; readonly names: Nam
     <Pair name="State">
       <StateMark of={of.state} />
     </Pair>
-    <Pair name="Message ID">
-      <Id id={of.id} what="the message ID" />
-    </Pair>
-    <Pair name="Campaign">
-      {names.campaign(of.campaignId)}, {names.business(of.businessId)}
-    </Pair>
-    <Pair name="Session ID">
-      <Id id={of.sessionId} what="the session ID" />
-    </Pair>
+    <Pair name="Last response">{words.begun(of.lastOutcome ?? "None yet")}</Pair>
+    <Pair name="Campaign">{names.campaign(of.campaignId)}</Pair>
+    <Pair name="Business">{names.business(of.businessId)}</Pair>
     <Pair name="Created">
       <At of={of.createdAt} />
     </Pair>
     <Pair name="Next attempt">{of.nextAttemptAt === null ? "None" : <Ago of={of.nextAttemptAt} />}</Pair>
+    <Pair name="Message ID">
+      <Id id={of.id} what="the message ID" />
+    </Pair>
+    <Pair name="Session ID">
+      <Id id={of.sessionId} what="the session ID" />
+    </Pair>
   </Pairs>
 )
 
-const Attempt = ({ of }: { readonly of: DeliveryAttempt }): JSX.Element => {
+/** What the codes of failed connections mean (Node.js, “Common system errors”, and OpenSSL). */
+const ERRORS: Readonly<Record<string, string>> = {
+  ENOTFOUND: "The host name was not found",
+  EAI_AGAIN: "The host name could not be looked up",
+  ECONNREFUSED: "The connection was refused",
+  ECONNRESET: "The connection was closed",
+  ETIMEDOUT: "The connection timed out",
+  EHOSTUNREACH: "The host can’t be reached",
+  ENETUNREACH: "The network can’t be reached",
+  CERT_HAS_EXPIRED: "The certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "The certificate is self-signed",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The certificate is for another host",
+}
+
+const reasonOf = (error: string): string => {
+  const meaning = ERRORS[error]
+  return meaning === undefined ? words.begun(error) : `${meaning} (${error})`
+}
+
+/** @param isLast it is shown whole; the others are one line until they are opened */
+const Attempt = ({ of, isLast }: { readonly of: DeliveryAttempt; readonly isLast: boolean }): JSX.Element => {
   const isGood = of.status !== null && of.status >= 200 && of.status < 300
   return (
-    <section class="card" aria-label={`Attempt ${of.number}`}>
-      <div class="head">
-        <h3>
-          Attempt {of.number}{" "}
+    <section class="card attempt" aria-label={`Attempt ${of.number}`}>
+      <details open={isLast}>
+        <summary>
+          <h3>Attempt {of.number}</h3>{" "}
           <span class={isGood ? "mark on" : "mark bad"}>
             {of.status === null ? "No response" : `HTTP ${of.status}`}
+          </span>{" "}
+          {of.error !== null && <span class="error">{reasonOf(of.error)}</span>}{" "}
+          <span class="small">
+            <At of={of.at} />, {words.number(of.durationMillis)} ms
           </span>
-        </h3>
-        <p class="small">
-          <At of={of.at} />, {of.durationMillis} ms
+        </summary>
+        <p>
+          POST <code>{of.url}</code>
         </p>
-      </div>
-      {of.error !== null && <p class="error">{of.error}</p>}
-      <p>
-        POST <code>{of.url}</code>
-      </p>
-      <details>
-        <summary>Request headers</summary>
-        <Code
-          text={of.headers.map(([name, value]) => `${name}: ${value}`).join("\n")}
-          label={`Request headers of attempt ${of.number}`}
-        />
+        <details>
+          <summary>Request headers</summary>
+          <Code
+            text={of.headers.map(([name, value]) => `${name}: ${value}`).join("\n")}
+            label={`Request headers of attempt ${of.number}`}
+          />
+        </details>
+        {of.answer !== null && (
+          <div class="part">
+            <h4>Response</h4>
+            {of.answer === "" ? (
+              <p class="small">No body.</p>
+            ) : (
+              <Code text={of.answer} label={`Response to attempt ${of.number}`} />
+            )}
+            {of.truncated && <p class="small">The response was longer. Only its first 4 kB are shown.</p>}
+          </div>
+        )}
       </details>
-      {of.answer !== null && (
-        <div class="part">
-          <h4>Response</h4>
-          {of.answer === "" ? (
-            <p class="small">No body.</p>
-          ) : (
-            <Code text={of.answer} label={`Response to attempt ${of.number}`} />
-          )}
-          {of.truncated && <p class="small">The response was longer. Only its first 4 kB are shown.</p>}
-        </div>
-      )}
     </section>
   )
 }

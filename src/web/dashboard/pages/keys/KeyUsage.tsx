@@ -43,7 +43,7 @@ export const KeyUsage = ({ of: days }: { readonly of: Usage }): JSX.Element => {
 }
 
 const columns: ReadonlyArray<Column<Day>> = [
-  { title: "Day", cell: ({ day }) => <span class="phrase">{weekday.format(day)}</span> },
+  { title: "Day", card: "title", cell: ({ day }) => <span class="phrase">{weekday.format(day)}</span> },
   { title: "Web sessions", class: "number", cell: ({ sessions }) => number.format(sessions) },
   { title: "Calls", class: "number", cell: ({ calls }) => number.format(calls) },
 ]

@@ -93,6 +93,7 @@ export const Keys = (): JSX.Element => {
 const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyArray<Column<ApiKey>> => [
   {
     title: "Key",
+    card: "title",
     cell: (key) => (
       <a class="name" href={href("keys", key.id)}>
         {key.name}
@@ -101,6 +102,7 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
   },
   {
     title: "Secret",
+    card: "plain",
     cell: (key) => (
       <>
         <code class="display">{key.display}</code>
@@ -117,6 +119,7 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
   },
   {
     title: "Scope",
+    card: "plain",
     cell: (key) => (
       <span class="cut">
         <KeyScope of={key} businesses={businesses} />
@@ -170,4 +173,4 @@ const actionsColumn = (open: (name: KeyAction, key: ApiKey) => void): Column<Api
   cell: (key) => <KeyMenu of={key} open={(name) => open(name, key)} />,
 })
 
-const endColumn: Column<ApiKey> = { title: "Ended", cell: (key) => <HowEnded of={key} /> }
+const endColumn: Column<ApiKey> = { title: "Ended", card: "plain", cell: (key) => <HowEnded of={key} /> }

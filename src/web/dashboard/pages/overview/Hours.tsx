@@ -22,8 +22,12 @@ export const Hours = ({
   const from = (hour: number): string => `${time.format(startOf(hour))} to ${time.format(startOf(hour + 1))}`
   const busiest = counts.indexOf(most)
   const total = counts.reduce((sum, count) => sum + count, 0)
+  const said = `${calls(total)}${busiest < 0 ? "" : `, most from ${from(busiest)}: ${calls(most)}`}.`
   return (
     <figure class="usage">
+      <p class="total small" aria-hidden="true">
+        {said}
+      </p>
       <span class="most" aria-hidden="true">
         {words.number(most)}
       </span>
@@ -31,7 +35,7 @@ export const Hours = ({
         viewBox={`0 0 ${counts.length * STEP} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Calls by hour: ${calls(total)}${busiest < 0 ? "" : `, most from ${from(busiest)}: ${calls(most)}`}.`}
+        aria-label={`Calls by hour: ${said}`}
       >
         {counts.map((count, hour) => {
           const height = (count / most) * HEIGHT

@@ -11,6 +11,7 @@ import { Ago, Day, useNow } from "../../parts/Time.tsx"
 import { href } from "../../router.ts"
 import * as words from "../../words.ts"
 import { columnsOf } from "../conversations/Conversations.tsx"
+import { AtLimit } from "../conversations/Live.tsx"
 import { StateMark } from "../deliveries/Deliveries.tsx"
 import { expiresSoon } from "../keys/expiry.ts"
 import { hasEnded } from "../keys/key-end.tsx"
@@ -87,14 +88,17 @@ const Card = ({
   title,
   page,
   figure,
+  limited = false,
   children,
 }: {
   readonly title: string
   readonly page: "conversations" | "keys" | "live" | "webhooks"
   readonly figure: ComponentChildren
+  /** it stands out, because nothing more is possible */
+  readonly limited?: boolean
   readonly children: ComponentChildren
 }): JSX.Element => (
-  <section class="card">
+  <section class={limited ? "card limited" : "card"}>
     <h2>
       <a href={href(page)}>{title}</a>
     </h2>
@@ -113,6 +117,7 @@ const Running = ({ of: { limit, running } }: { readonly of: Live }): JSX.Element
   <Card
     title="Running now"
     page="live"
+    limited={running >= limit}
     figure={
       <>
         {running} <span>of {limit}</span>
@@ -125,7 +130,7 @@ const Running = ({ of: { limit, running } }: { readonly of: Live }): JSX.Element
       value={running}
       aria-label={`${running} of ${limit} concurrent calls in use`}
     />
-    {running >= limit && <span>New calls are rejected until one ends.</span>}
+    {running >= limit && <AtLimit />}
   </Card>
 )
 

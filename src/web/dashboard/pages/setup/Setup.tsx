@@ -223,9 +223,19 @@ const StepCard = ({
           {STEPS.indexOf(step) + 1}. {TITLES[step]}
         </h2>
         {isDone && !isOpen && (
-          <button type="button" class="small-button" aria-label={`Change ${TITLES[step]}`} onClick={() => onOpen(step)}>
-            Change
-          </button>
+          <>
+            <p class="small">
+              <span class="mark on">Done</span> {summary}
+            </p>
+            <button
+              type="button"
+              class="small-button"
+              aria-label={`Change ${TITLES[step]}`}
+              onClick={() => onOpen(step)}
+            >
+              Change
+            </button>
+          </>
         )}
         {isOpen && isDone && (
           <button type="button" class="small-button" onClick={() => onOpen(undefined)}>
@@ -233,11 +243,6 @@ const StepCard = ({
           </button>
         )}
       </div>
-      {!isOpen && isDone && (
-        <p class="small">
-          <span class="mark on">Done</span> {summary}
-        </p>
-      )}
       {isOpen && children}
     </li>
   )
