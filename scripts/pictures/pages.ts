@@ -12,7 +12,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { parseArgs } from "node:util"
-import type { Browser } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
 import { callAll } from "./callers.ts"
 import { open, type Setting, tabThrough } from "./camera.ts"
 import { dashboardPages, furnish } from "./dashboard-pages.ts"
@@ -57,6 +57,70 @@ const openConsole = async (browser: Browser, name: string, gate: string, token: 
     await page.waitForTimeout(3_500)
   }
   return { ...opened, choose }
+}
+
+/** What the gate answers is changed so, until `restore` is called. */
+const answering = async (
+  page: Page,
+  change: (answer: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+): Promise<{ readonly restore: () => Promise<void> }> => {
+  const address = /\/api\/(view|campaigns)/
+  await page.route(address, async (route) => {
+    const response = await route.fetch()
+    const answer: Readonly<Record<string, unknown>> = await response.json()
+    await route.fulfill({ response, json: { ...answer, ...change(answer) } })
+  })
+  return { restore: () => page.unroute(address) }
+}
+
+const listIn = (answer: Readonly<Record<string, unknown>>, name: string): ReadonlyArray<object> => {
+  const list = answer[name]
+  return Array.isArray(list) ? list : []
+}
+
+/** What cannot be brought about in one process: the store is away, another instance has died, and an answer takes long. */
+const answeredPages = async (page: Page, shoot: (what: string) => Promise<void>): Promise<void> => {
+  const away = await answering(page, (answer) => {
+    const campaigns = listIn(answer, "campaigns").map((each) =>
+      typeof each === "string" ? each : { ...each, figures: null, refused: null },
+    )
+    if (!("health" in answer)) return { campaigns }
+    const store = { name: "Store", state: "failed", detail: "The shared store is unreachable.", at: answer.now }
+    const health = listIn(answer, "health").map((each) => (Object(each).name === "Store" ? store : each))
+    return { health, queue: null, instances: [], refused: [], buckets: [] }
+  })
+  await page.getByRole("heading", { level: 1, name: "Store unreachable" }).waitFor()
+  await page.waitForTimeout(4_500)
+  await shoot("console-store-away")
+  await away.restore()
+  const dead = await answering(page, (answer) => {
+    if (!("health" in answer)) return {}
+    const now = Number(answer.now)
+    const [one] = listIn(answer, "instances")
+    const silent = { ...one, id: "I-k40TzR", host: "gate-2", seenAt: now - 185_000, startedAt: now - 9_000_000 }
+    const at = new Date(now - 185_000).toISOString()
+    const detail = `I-k40TzR has not reported since ${at}, and did not say that it stops.`
+    const down = { name: "Instance gate-2", state: "failed", detail, at: now }
+    return { instances: [silent, ...listIn(answer, "instances")], health: [...listIn(answer, "health"), down] }
+  })
+  await page.getByRole("heading", { level: 1, name: "Instance gate-2 is down" }).waitFor()
+  await shoot("console-instance-down")
+  await page.getByRole("link", { name: "Health", exact: true }).click()
+  await shoot("console-instance-down-health")
+  await dead.restore()
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route(/\/api\/view\?campaign=sales/, async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.getByRole("navigation", { name: "Campaigns" }).getByRole("link", { name: "sales" }).click()
+  await page.getByRole("heading", { level: 1, name: "Loading sales…" }).waitFor()
+  await shoot("console-awaits")
+  release()
+  await page.waitForTimeout(3_000)
 }
 
 /** While the vendor of one campaign fails. */
@@ -129,6 +193,8 @@ const consolePages = async (...given: Parameters<typeof openConsole>): Promise<v
     if (range === "1 hour") await page.locator('[data-plot="outcomes"] .canvas').hover()
     await shoot(`console-charts-${range.replace(" ", "-")}`)
   }
+  await page.getByRole("link", { name: "Now", exact: true }).click()
+  await answeredPages(page, shoot)
   await page.getByRole("link", { name: "Now", exact: true }).click()
   await context.setOffline(true)
   await page.getByRole("heading", { level: 1, name: "Disconnected" }).waitFor()

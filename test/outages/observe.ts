@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { WebSocket } from "ws"
-import { stateOf } from "../../src/web/console/words.ts"
+import { stateOf } from "../../src/web/console/campaign-state.ts"
 import { type Bench, type Gate, runProgram, settingsFor } from "../harness/gate.ts"
 import { ask, field } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"

@@ -38,6 +38,7 @@ import { Mark } from "./parts/Mark.tsx"
 import { type Position, ROWS, START, useGate, usePolling } from "./polling.ts"
 import { signOut } from "./session.ts"
 import { type Shortcut, useShortcuts } from "./shortcuts.ts"
+import { useLate } from "./use-late.ts"
 import { useOrdered } from "./use-ordered.ts"
 import { usePageAddress } from "./use-page-address.ts"
 import { count } from "./words.ts"
@@ -66,10 +67,17 @@ export const Console = ({
   const [refresh, setRefresh] = useState(0)
   const [campaigns, setCampaigns] = useState<CampaignsView>()
   const [budgets, setBudgets] = useState<BudgetsView>()
-  const { answered, auditLog, live, problem, shown } = useGate(client, first, campaign, position, refresh, () => {
-    announce(`There’s no campaign named ${campaign}.`, OUTCOME_MILLIS)
-    go({ campaign: "" })
-  })
+  const { answered, auditLog, live, outdated, problem, shown } = useGate(
+    client,
+    first,
+    campaign,
+    position,
+    refresh,
+    () => {
+      announce(`There’s no campaign named ${campaign}.`, OUTCOME_MILLIS)
+      go({ campaign: "" })
+    },
+  )
   // the console's own view reports a problem
   usePolling(client.campaigns, CAMPAIGNS_MILLIS, [client, refresh], setCampaigns, () => {})
   const isShown = shown !== undefined
@@ -102,7 +110,8 @@ export const Console = ({
   const addresses = useAsking(client, refresh)
   const names = shown?.view.campaigns ?? []
   const several = names.length > 1
-  const current = campaign === "" ? (shown?.view.campaign ?? "") : campaign
+  // the first is the one of an address without a campaign
+  const current = campaign === "" ? (names[0] ?? "") : campaign
   usePolling(
     () => (current === "" ? new Promise<never>(() => {}) : client.budgets(current)),
     BUDGETS_MILLIS,
@@ -150,9 +159,10 @@ export const Console = ({
   useShortcuts(isShown ? shortcuts : [])
 
   const ofCurrent = budgets?.campaign === current ? budgets : undefined
-  const headline = headlineOf(shown?.view, shown?.queueView, { answered, live, problem })
+  const awaits = useLate(isShown && current !== shown.view.campaign) ? current : ""
+  const headline = headlineOf(shown?.view, shown?.queueView, { answered, awaits, live, outdated, problem })
   const ordered = useOrdered(client, current, shown?.queueView?.queue, shown?.view.now ?? 0, refresh)
-  const title = titleOf(headline, shown?.queueView)
+  const title = titleOf(headline, awaits === "" ? shown?.queueView : undefined)
   useEffect(() => {
     document.title = title
   }, [title])
@@ -199,10 +209,10 @@ export const Console = ({
       )}
       <Headline
         text={headline}
-        ordered={ordered}
+        ordered={awaits === "" ? ordered : ""}
         elsewhere={brokenElsewhere(campaigns, current, shown?.view.health)}
-        view={live === false ? undefined : shown?.view}
-        queueView={shown?.queueView}
+        view={live === false || awaits !== "" ? undefined : shown?.view}
+        queueView={awaits === "" && live !== false && shown?.view.queue !== null ? shown?.queueView : undefined}
         onAct={ask}
         onChoose={choose}
       />
@@ -211,7 +221,7 @@ export const Console = ({
         {headline.level === "bad" && <p>{`${headline.title}.`}</p>}
       </div>
       {shown !== undefined && (
-        <div class={live === true && shown.view.queue !== null ? undefined : "stale"}>
+        <div class={live === true && shown.view.queue !== null && awaits === "" ? undefined : "stale"}>
           <Live
             latest={shown.view}
             view={shown.queueView}

@@ -3,7 +3,7 @@ import type { JSX } from "preact"
 import { useLayoutEffect, useState } from "preact/hooks"
 import { useErrors } from "../shared/parts/errors.ts"
 import { Field, Form } from "../shared/parts/form.tsx"
-import { createClient, isUnknown, isWrongToken, messageOf } from "./client.ts"
+import { createClient, isOtherVersion, isUnknown, isWrongToken, messageOf } from "./client.ts"
 import { readAddress } from "./page-address.ts"
 import { ROWS, START } from "./polling.ts"
 import { signIn } from "./session.ts"
@@ -33,7 +33,11 @@ export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Eleme
       signIn(given, client, first)
     } catch (error) {
       if (isWrongToken(error)) setToken("")
-      setWrong(isWrongToken(error) ? "Incorrect token." : `${messageOf(error)} Try again.`)
+      setWrong(
+        isWrongToken(error)
+          ? "Incorrect token."
+          : `${messageOf(error)} ${isOtherVersion(error) ? "Reload the page." : "Try again."}`,
+      )
     }
     setBusy(false)
   }

@@ -25,14 +25,19 @@ import type { Sought } from "./sought.ts"
 /** `status` is 0 if the gate did not answer. */
 class RequestFailed extends Error {
   readonly status: number
+  readonly isOtherVersion: boolean
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, isOtherVersion = false) {
     super(message)
     this.status = status
+    this.isOtherVersion = isOtherVersion
   }
 }
 
 export const isWrongToken = (error: unknown): boolean => error instanceof RequestFailed && error.status === 401
+
+/** The page is of another version than the gate that answered: it must be loaded anew. */
+export const isOtherVersion = (error: unknown): boolean => error instanceof RequestFailed && error.isOtherVersion
 
 /** The gate knows no campaign of this name. */
 export const isUnknown = (error: unknown): boolean => error instanceof RequestFailed && error.status === 404
@@ -113,7 +118,7 @@ export const createClient = (token: string): Client => {
       const view = await send<View>(`api/view?${asked}`)
       // differs behind a load balancer while instances are replaced; absent from an instance that is older than this field
       if (view.version !== VIEW_VERSION)
-        throw new RequestFailed(0, "An instance running another version responded. Reload the page.")
+        throw new RequestFailed(0, "An instance running another version responded.", true)
       return view
     },
     auditLog: (campaign, first, count, only) =>

@@ -1,17 +1,26 @@
 /**
- * What the page says first: what is wrong, or the state of the campaign. A problem of the gate, the store or the platform comes before
- * what an operator has ordered, because nobody has ordered it.
+ * What the page says first: what is wrong, or the state of the campaign, and what to do. A problem of the gate, the store, the platform or a
+ * budget comes before what an operator has ordered, because nobody has ordered it.
  */
-import type { Campaigns, Health, Queue, View } from "../../operator/shapes.ts"
-import { type CampaignState, count, duration, localized, moment, type Served, stateOf, type Terms } from "./words.ts"
+import {
+  type Campaigns,
+  type Health,
+  type Instance,
+  type Queue,
+  SILENT_MILLIS,
+  type View,
+} from "../../operator/shapes.ts"
+import { adviceFor, adviceForCheck, OUTDATED, WITHOUT_GATE, WITHOUT_STORE } from "./advice.ts"
+import { type Level as CampaignLevel, type CampaignState, isBroken, levelOf, stateOf } from "./campaign-state.ts"
+import { count, duration, localized, moment } from "./words.ts"
 
 /** A view that contains the queue. */
 export interface QueueView extends View {
   readonly queue: NonNullable<View["queue"]>
 }
 
-/** `bad`: something does not work. `limited`: not every caller is served as usual, as ordered or known. */
-export type Level = "good" | "limited" | "bad"
+/** `none`: not known yet. */
+export type Level = CampaignLevel | "none"
 
 export interface Headline {
   readonly level: Level
@@ -19,13 +28,12 @@ export interface Headline {
   readonly meaning: string
   /** the state of the campaign beside a problem; empty where the title is about it */
   readonly also: string
+  /** what to do, with commands between backticks; empty where nothing is to be done */
+  readonly advice: string
 }
 
-/** States of the platform in which callers are not served. */
-const BROKEN: ReadonlySet<string> = new Set(["unavailable", "rejected", "webhooks_missing"])
-
 /** The dots of the levels. */
-export const MARKS = { good: "good", limited: "soon", bad: "bad" } as const
+export const MARKS = { good: "good", planned: "none", limited: "soon", bad: "bad" } as const
 
 /** A store that was slow in so many views in a row is slow, and not one that paused for a moment. */
 const SLOW_VIEWS = 3
@@ -40,16 +48,6 @@ export const steadied = (view: View, slowBefore: number): { readonly view: View;
     view: { ...view, health: view.health.map((each) => (isSlow(each) ? { ...each, state: "ok" } : each)) },
     slow,
   }
-}
-
-/** Whether the platform serves nobody, whatever an operator has ordered beside that. */
-const isBroken = ({ disrupted, platform }: Pick<Served, "disrupted" | "platform">): boolean =>
-  BROKEN.has(platform?.state ?? (disrupted ? "unavailable" : ""))
-
-/** How a campaign is, by itself. */
-export const levelOf = (served: Served, now: number, terms: Terms): Level => {
-  if (!stateOf(served, now, terms).limited) return "good"
-  return isBroken(served) ? "bad" : "limited"
 }
 
 /** A campaign, and what its state is called. */
@@ -67,8 +65,10 @@ export const brokenElsewhere = (
   (view?.campaigns ?? []).flatMap(({ figures, name, ...terms }) => {
     const now = view?.now ?? 0
     if (name === current || figures === null) return []
-    if (levelOf(figures, now, terms) === "bad")
-      return [{ name, title: broken(figures, stateOf(figures, now, terms)).title }]
+    if (levelOf(figures, now, terms) === "bad") {
+      const state = stateOf(figures, now, terms)
+      return [{ name, title: isBroken(figures) ? broken(figures, state).title : state.title }]
+    }
     const check = health.find((each) => each.name === `Platform, ${name}`)
     return check?.state === "failed" ? [{ name, title: "Platform failing" }] : []
   })
@@ -96,75 +96,104 @@ const sentence = (text: string): string => (/[.!?]$/.test(text) || text === "" ?
 /** What a check says. */
 const said = ({ detail }: Health): string => sentence(localized(detail.charAt(0).toUpperCase() + detail.slice(1)))
 
-const stateText = ({ limited, meaning, title }: CampaignState): string =>
-  limited ? `${title}. ${meaning}` : `${title}.`
+const stateText = ({ level, meaning, title }: CampaignState): string =>
+  level === "good" ? `${title}.` : `${title}. ${meaning}`
 
-/** The platform serves nobody, whatever an operator has ordered beside that. */
-const broken = ({ platform }: Pick<Queue, "platform">, { meaning, title }: CampaignState): Headline => {
+const joined = (...texts: ReadonlyArray<string>): string => texts.filter((text) => text !== "").join(" ")
+
+/** A platform that serves nobody: what its state is called, and what it means. */
+const broken = (
+  { platform }: Pick<Queue, "platform">,
+  { meaning, title }: CampaignState,
+): Pick<Headline, "meaning" | "title"> => {
   const what =
     platform?.state === "rejected"
       ? "Platform refuses calls"
       : platform?.state === "webhooks_missing"
         ? "Webhooks missing"
         : "Platform unreachable"
-  return { level: "bad", title: what, meaning: what === title ? meaning : `${title}. ${meaning}`, also: "" }
+  return { title: what, meaning: what === title ? meaning : `${title}. ${meaning}` }
+}
+
+/** A check that fails: of what, and of which campaign where it is that of one. */
+const failed = ({ name }: Health): { readonly title: string; readonly of: string } => {
+  if (name.startsWith("Instance ")) return { title: `${name} is down`, of: "" }
+  const [what = "", ...of] = name.split(", ")
+  return { title: `${what} failing${of.length === 0 ? "" : `: ${of.join(", ")}`}`, of: of.join(", ") }
+}
+
+/** How the page stands to the gate. */
+export interface Contact {
+  /** whether the gate answered the last request; undefined before the first answer */
+  readonly live: boolean | undefined
+  /** why it did not */
+  readonly problem: string
+  /** whether that is because the page is of another version than the gate */
+  readonly outdated?: boolean
+  /** when the gate answered last, and the present by the same clock (ms since 1970) */
+  readonly answered?: { readonly at: number; readonly now: number } | undefined
+  /** a campaign whose state is not known yet, for longer than a moment; empty for none */
+  readonly awaits?: string
 }
 
 export const headlineOf = (
   view: View | undefined,
   queueView: QueueView | undefined,
-  {
-    answered,
-    live,
-    problem,
-  }: {
-    readonly live: boolean | undefined
-    readonly problem: string
-    /** when the gate answered last, and the present by the same clock (ms since 1970) */
-    readonly answered?: { readonly at: number; readonly now: number } | undefined
-  },
+  { answered, awaits = "", live, outdated = false, problem }: Contact,
 ): Headline => {
-  const campaign = queueView === undefined ? undefined : stateOf(queueView.queue, queueView.now, queueView)
   if (live === false) {
     const when = answered === undefined ? "last" : `at ${moment(answered.at, answered.now)}`
-    const known = view === undefined ? "" : ` What is shown is what it said ${when}.`
-    return { level: "bad", title: "Disconnected", meaning: `${problem}${known}`, also: "" }
+    const known = view === undefined ? "" : `What is shown is what it said ${when}.`
+    const advice = outdated ? OUTDATED : WITHOUT_GATE
+    return { level: "bad", title: "Disconnected", meaning: joined(problem, known), also: "", advice }
   }
-  if (view === undefined) return { level: "good", title: "Console", meaning: "Loading…", also: "" }
-  if (view.queue === null) {
-    const [store] = failing(view)
-    const known =
-      queueView === undefined ? "" : ` Calls and queue are shown as they were at ${moment(queueView.now, view.now)}.`
-    return {
-      level: "bad",
-      title: "Store unreachable",
-      meaning: `${sentence(store?.detail ?? "The shared store is unreachable.")} New callers are turned away until it responds; nobody loses a place.${known}`,
-      also: "",
-    }
+  if (view === undefined) {
+    const meaning = "The gate is asked for its calls and its queue."
+    return { level: "none", title: "Loading…", meaning, also: "", advice: "" }
   }
-  const fails = failing(view)
-  if (campaign?.limited === true && isBroken(view.queue)) {
-    const check = fails.find(isPlatformOf(view.campaign))
-    return { ...broken(view.queue, campaign), also: check === undefined ? "" : said(check) }
+  if (awaits !== "") {
+    const meaning = `The gate is asked for this campaign. What is shown below is of ${view.campaign}.`
+    return { level: "none", title: `Loading ${awaits}…`, meaning, also: "", advice: "" }
   }
-  const [first] = fails
-  if (first !== undefined) {
-    const [what, ...of] = first.name.split(", ")
-    // the buttons are those of the campaign that is shown
-    const isElsewhere = of.length > 0 && of.join(", ") !== view.campaign
-    return {
-      level: "bad",
-      title: `${what} failing${of.length === 0 ? "" : `: ${of.join(", ")}`}`,
-      meaning: said(first),
-      also: campaign === undefined ? "" : `${isElsewhere ? `Campaign ${view.campaign}: ` : ""}${stateText(campaign)}`,
-    }
-  }
+  return view.queue === null ? withoutStore(view, queueView) : ofQueue({ ...view, queue: view.queue })
+}
+
+const withoutStore = (view: View, queueView: QueueView | undefined): Headline => {
+  const [store] = failing(view)
+  const known =
+    queueView === undefined ? "" : `Calls and queue are shown as they were at ${moment(queueView.now, view.now)}.`
   return {
-    level: campaign?.limited === true ? "limited" : "good",
-    title: campaign?.title ?? "Console",
-    meaning: campaign?.meaning ?? "",
+    level: "bad",
+    title: "Store unreachable",
+    meaning: joined(
+      sentence(store?.detail ?? "The shared store is unreachable."),
+      "New callers are turned away until it responds; nobody loses a place.",
+      known,
+    ),
     also: "",
+    advice: WITHOUT_STORE,
   }
+}
+
+/** While the gate and the store answer. */
+const ofQueue = (view: QueueView): Headline => {
+  const { campaign, now, queue } = view
+  const state = stateOf(queue, now, view)
+  const level = levelOf(queue, now, view)
+  const advice = adviceFor(campaign, queue, now, view)
+  const fails = failing(view)
+  const [first] = fails
+  if (level === "bad" && isBroken(queue)) {
+    const check = fails.find(isPlatformOf(campaign))
+    return { level, ...broken(queue, state), also: check === undefined ? "" : said(check), advice }
+  }
+  if (first === undefined) return { level, title: state.title, meaning: state.meaning, also: "", advice }
+  const { of, title } = failed(first)
+  const both = { level: "bad", advice: joined(advice, adviceForCheck(first)) } as const
+  if (level === "bad") return { ...both, title: state.title, meaning: state.meaning, also: `${title}. ${said(first)}` }
+  // the buttons are those of the campaign that is shown
+  const whose = of !== "" && of !== campaign ? `Campaign ${campaign}: ` : ""
+  return { ...both, title, meaning: said(first), also: `${whose}${stateText(state)}` }
 }
 
 /**
@@ -181,9 +210,12 @@ export const healthLine = (view: View, isOtherwise = false): string => {
   }
   if (checked.some(({ state }) => state === "checking")) return "Checking store, platform and instances…"
   const store = view.health.find(({ name }) => name === "Store")
-  const instances = view.instances.length
+  const instances = view.instances.filter((each) => !isSilent(each, view.now)).length
   return `All ${count(checked.length)} checks pass${isOtherwise ? " otherwise" : ""}${store === undefined ? "" : `: the store ${store.detail}`}, ${count(instances)} ${instances === 1 ? "instance" : "instances"}`
 }
+
+/** Whether an instance has died: it has sent no heartbeat for a while, and did not take itself off the list. */
+export const isSilent = ({ seenAt }: Pick<Instance, "seenAt">, now: number): boolean => now - seenAt >= SILENT_MILLIS
 
 /** The title of the tab: what is wrong first, so that it is read in a narrow tab. */
 export const titleOf = ({ level, title }: Headline, queueView: QueueView | undefined): string => {

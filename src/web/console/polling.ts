@@ -1,7 +1,7 @@
 /** Polls the gate: the view every two seconds, the audit log every ten. A hidden tab does not poll. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { AuditFilter, AuditLog, View } from "../../operator/shapes.ts"
-import { type Client, isUnknown, isWrongToken, messageOf, type ViewRequest } from "./client.ts"
+import { type Client, isOtherVersion, isUnknown, isWrongToken, messageOf, type ViewRequest } from "./client.ts"
 import { type QueueView, steadied } from "./headline.ts"
 import { createHourCounts, type HourCounts } from "./hour-counts.ts"
 import { signOut } from "./session.ts"
@@ -79,6 +79,8 @@ export interface Polled {
   readonly auditLog: AuditLog | undefined
   /** why the gate did not answer the last request; empty when it did */
   readonly problem: string
+  /** whether that is because the page is of another version than the gate */
+  readonly outdated: boolean
   /** whether the gate answered the last request; undefined before the first answer */
   readonly live: boolean | undefined
   /** when the gate answered last, and when that is read, by the clock of the page; undefined before the first answer */
@@ -102,7 +104,11 @@ export const useGate = (
   const hour = useRef(createHourCounts()).current
   const [shown, setShown] = useState<Shown>()
   const [auditLog, setAuditLog] = useState<AuditLog>()
-  const [{ live, problem }, setState] = useState<Pick<Polled, "live" | "problem">>({ live: undefined, problem: "" })
+  const [contact, setContact] = useState<Pick<Polled, "live" | "outdated" | "problem">>({
+    live: undefined,
+    outdated: false,
+    problem: "",
+  })
   const { firstLine, firstPlace, firstSlot, only } = position
 
   const slow = useRef(0)
@@ -118,7 +124,7 @@ export const useGate = (
       return { view, hour, queueView: queue === null ? known : { ...view, queue } }
     })
     answeredAt.current = Date.now()
-    setState({ live: true, problem: "" })
+    setContact({ live: true, outdated: false, problem: "" })
   }
   useLayoutEffect(() => {
     if (first !== undefined) show(first)
@@ -133,7 +139,7 @@ export const useGate = (
     (error) => {
       if (isWrongToken(error)) signOut("The gate doesn’t accept this token any more.")
       else if (isUnknown(error) && campaign !== "") onUnknown()
-      else setState({ live: false, problem: `${messageOf(error)} Retrying.` })
+      else setContact({ live: false, outdated: isOtherVersion(error), problem: `${messageOf(error)} Retrying.` })
     },
   )
   usePolling(
@@ -145,5 +151,5 @@ export const useGate = (
     () => {},
   )
   const answered = answeredAt.current === undefined ? undefined : { at: answeredAt.current, now: Date.now() }
-  return { answered, shown, auditLog, problem, live }
+  return { ...contact, answered, shown, auditLog }
 }

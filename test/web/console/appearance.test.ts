@@ -141,6 +141,35 @@ describe.concurrent("the console", () => {
   )
 
   it(
+    "has cards of one height, and sets the button that ends calls apart from the others",
+    visiting(2, 5, async ({ signIn }) => {
+      const tab = await signIn()
+      await shows(tab, "waiting", "3")
+      // one card has rows, and one has none
+      await tab.getByText("No recent refusals.").waitFor()
+      const box = async (name: string) => {
+        const found = await button(tab, name).boundingBox()
+        return { left: found?.x ?? 0, right: (found?.x ?? 0) + (found?.width ?? 0) }
+      }
+      for (const width of [1280, 1000]) {
+        await tab.setViewportSize({ width, height: 900 })
+        const heights = await tab
+          .locator(".live .card")
+          .evaluateAll((all) => all.map((each) => `${each.getBoundingClientRect().top} ${each.clientHeight}`))
+        // narrower, the third card has a row of its own
+        expect(new Set(width === 1280 ? heights : heights.slice(0, 2)).size).toBe(1)
+        const [next, pause, drain, end] = [
+          await box("Call next"),
+          await box("Pause calls"),
+          await box("Drain"),
+          await box("End all calls"),
+        ]
+        expect(end.left - drain.right).toBeGreaterThan(2 * (pause.left - next.right))
+      }
+    }),
+  )
+
+  it(
     "fits a phone of 360 pixels, empty and full",
     visiting(2, 40, async ({ openTab }) => {
       const tab = await openTab()

@@ -1,6 +1,7 @@
 /** What the console says first, and what is in the address of its page. */
 import { describe, expect, it } from "vitest"
 import type { Campaigns, Health, View } from "../../../src/operator/shapes.ts"
+import { type Served, stateOf, type Terms } from "../../../src/web/console/campaign-state.ts"
 import {
   brokenElsewhere,
   failing,
@@ -13,7 +14,7 @@ import {
 import { orderedText } from "../../../src/web/console/ordered-words.ts"
 import { readAddress, writeAddress } from "../../../src/web/console/page-address.ts"
 import { isAddress, networkOf, soughtBy } from "../../../src/web/console/sought.ts"
-import { chosenTime, type Served, stateOf, type Terms, whyRow, whyWaiting } from "../../../src/web/console/words.ts"
+import { chosenTime, whyRow } from "../../../src/web/console/words.ts"
 import { EMPTY_VIEW } from "../../support/queue-view.ts"
 
 const NOW = 1_000_000
@@ -54,18 +55,69 @@ describe("the headline", () => {
     expect(titleOf(headline(view), queueViewOf(view))).toBe("Taking calls, 3 waiting: voicegate console")
   })
 
-  it("says that a budget is used up, beside what is worse or was ordered, and why callers wait", () => {
+  it("is a used-up budget, in red, before what was ordered and before checks that fail, with what to do", () => {
     const day = { budget: "day", until: Date.parse("2026-11-28T00:00:00.000Z"), endsCalls: true }
     const say = (change: Partial<View>) => headline(viewOf({ usedUp: day, ...change }))
-    expect(say({})).toMatchObject({ level: "limited", title: "Budget used up" })
+    expect(say({})).toMatchObject({
+      level: "bad",
+      title: "Budget used up",
+      advice:
+        'Add to the budget, or wait until it begins anew: `voicegate budget adjust default day --add 50 --reason "why"`.',
+    })
     expect(say({}).meaning).toMatch(/^Too little is left of the budget day until .* Running calls are ended\.$/)
     expect(say({ usedUp: { ...day, endsCalls: false } }).meaning).toMatch(/when their turn comes\.$/)
     expect(say({ queue: { ...queue, paused: true } })).toMatchObject({
-      title: "Paused",
-      meaning: expect.stringContaining("budget day"),
+      level: "bad",
+      title: "Budget used up",
+      meaning: expect.stringMatching(/Calls are paused too\.$/),
     })
-    expect(say({ health: [check("Store", "failed", "slow")] }).also).toMatch(/^Budget used up\. Too little/)
-    expect(whyWaiting(queue, 2, NOW, true)).toMatch(/because a budget is used up\.$/)
+    expect(say({ health: [check("Store", "failed", "slow")] })).toMatchObject({
+      title: "Budget used up",
+      also: "Store failing. Slow.",
+      advice: expect.stringMatching(/^Add to the budget.* Look at the load of Redis/),
+    })
+    const awaited = headline(viewOf({ queue: { ...queue, resumesAt: NOW, budgets: ["month"], draining: true } }))
+    expect(awaited).toMatchObject({
+      level: "bad",
+      title: "Waiting for a budget",
+      advice: expect.stringContaining("voicegate budget adjust default month"),
+    })
+    expect(awaited.meaning).toMatch(/The campaign is draining too\.$/)
+    expect(headline(viewOf({ queue: { ...queue, resumesAt: NOW } })).advice).toContain("voicegate budget show default")
+  })
+
+  it("is closed as planned, without alarm, also while a budget is used up", () => {
+    const hours = { state: "closed", opensAt: NOW + 60_000 } as const
+    const usedUp = { budget: "day", until: NOW + 30_000, endsCalls: false }
+    expect(headline(viewOf({ hours }))).toMatchObject({ level: "planned", title: "Closed", advice: "" })
+    expect(headline(viewOf({ hours, usedUp }))).toMatchObject({
+      level: "planned",
+      meaning: expect.stringContaining("budget day"),
+      advice: "",
+    })
+    const down = { ...queue, disrupted: true }
+    expect(headline(viewOf({ hours, queue: down }))).toMatchObject({ level: "bad", title: "Platform unreachable" })
+  })
+
+  it("says what to do about each thing that does not work", () => {
+    const platform = { since: NOW - 60_000, startAt: 0, code: "HTTP_401", setting: "" } as const
+    const advice = (state: NonNullable<View["queue"]>["platform"], change = {}) =>
+      headline(viewOf({ queue: { ...queue, ...change, ...(state && { platform: state }) } })).advice
+    const rejected = { ...platform, state: "rejected" } as const
+    expect(advice({ ...rejected, setting: "A.B" }, { disrupted: true })).toBe("Correct A.B, and reload the settings.")
+    expect(advice(rejected, { disrupted: true })).toMatch(/^Check the account at the platform/)
+    expect(advice(undefined, { disrupted: true })).toMatch(/^Look at the platform’s status page, and wait\./)
+    expect(advice({ ...platform, state: "webhooks_missing" })).toMatch(/^Check the webhook’s address and secret/)
+    expect(advice({ ...platform, state: "at_capacity" })).toMatch(/^Compare `MaxConcurrency`/)
+    expect(advice({ ...platform, state: "at_capacity", since: NOW })).toBe("")
+    expect(advice({ ...platform, state: "at_capacity" }, { paused: true })).toBe("")
+    expect(advice({ ...platform, state: "rate_limited" })).toMatch(/ask the platform for more requests/)
+    expect(advice(undefined)).toBe("")
+    const failing = (name: string) => headline(viewOf({ health: [check(name, "failed", "no")] }))
+    for (const name of ["Store", "Store, sales", "Platform", "IP provider", "Identity keys", "Instances"])
+      expect(failing(name).advice, name).not.toBe("")
+    expect(failing("Instance vm")).toMatchObject({ title: "Instance vm is down", also: "Taking calls." })
+    expect(failing("Instance vm").advice).toMatch(/^Look at its log, and start it again/)
   })
 
   it("has the time when what is ordered or used up ends by itself", () => {
@@ -147,7 +199,23 @@ describe("the headline", () => {
       title: "Disconnected",
       meaning: "The gate isn’t responding. Retrying. What is shown is what it said last.",
     })
-    expect(headlineOf(undefined, undefined, { live: undefined, problem: "" }).meaning).toBe("Loading…")
+  })
+
+  it("says what is awaited, and is no state yet", () => {
+    const nothing = { live: undefined, problem: "" }
+    expect(headlineOf(undefined, undefined, nothing)).toMatchObject({ level: "none", title: "Loading…" })
+    const view = viewOf()
+    expect(headlineOf(view, queueViewOf(view), { ...nothing, live: true, awaits: "sales" })).toMatchObject({
+      level: "none",
+      title: "Loading sales…",
+      meaning: "The gate is asked for this campaign. What is shown below is of default.",
+    })
+  })
+
+  it("says what to do when nothing answers", () => {
+    const view = viewOf({ queue: null })
+    expect(headline(view).advice).toMatch(/^Start Redis, or make it reachable again/)
+    expect(headline(view, false, "No answer.").advice).toMatch(/^Check that a gate runs/)
   })
 
   it("says of when the figures are while the gate or the store is away", () => {
@@ -176,16 +244,23 @@ describe("other campaigns", () => {
     const campaigns = [
       row("default", { disrupted: true }),
       row("sales", { paused: true }),
+      { ...row("night"), hours: { state: "closed" } as const },
+      { ...row("trial"), usedUp: { budget: "day", until: NOW, endsCalls: false } },
       row("support", { disrupted: true, platform, paused: true }),
       { ...row("away"), figures: null },
     ]
     const view = { now: NOW, campaigns, refusedElsewhere: {} }
-    expect(brokenElsewhere(view, "default")).toEqual([{ name: "support", title: "Platform refuses calls" }])
+    const [trial, support] = [
+      { name: "trial", title: "Budget used up" },
+      { name: "support", title: "Platform refuses calls" },
+    ]
+    expect(brokenElsewhere(view, "default")).toEqual([trial, support])
     expect(brokenElsewhere(undefined, "default")).toEqual([])
     const health = [check("Platform, default", "failed"), check("Platform, sales", "failed")]
     expect(brokenElsewhere(view, "default", health)).toEqual([
       { name: "sales", title: "Platform failing" },
-      { name: "support", title: "Platform refuses calls" },
+      trial,
+      support,
     ])
   })
 })
@@ -230,13 +305,17 @@ describe("why each caller waits", () => {
     [{ ...row, presentUntil: NOW - 1 }, "Absent"],
     [{ ...row, passedOver: "parked" as const }, "Start failed, tried again"],
     [{ ...row, passedOver: "network" as const }, "Network has its share"],
-    [{ ...row, passedOver: "budget" as const }, "Waits for a budget of their own"],
+    [{ ...row, passedOver: "budget" as const }, "Own budget used up"],
     [
-      { ...row, passedOver: "budget" as const, budgets: ["minutes", "money"], resumesAt: NOW },
-      `Waits for their budget minutes or money, at the latest until ${chosenTime(NOW)}`,
+      { ...row, passedOver: "budget" as const, budgets: ["minutes", "money"], resumesAt: NOW + 86_400_000 },
+      `Budget minutes or money used up until ${chosenTime(NOW + 86_400_000)}`,
+    ],
+    [
+      { ...row, passedOver: "budget" as const, budgets: ["minutes"], resumesAt: NOW + 60_000 },
+      expect.stringMatching(/^Budget minutes used up until \d\d:\d\d$/),
     ],
   ])("%j: %s", (ticket, words) => {
-    expect(whyRow(ticket, NOW)).toBe(words)
+    expect(whyRow(ticket, NOW)).toEqual(words)
   })
 })
 

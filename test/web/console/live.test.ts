@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest"
 import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
 import { eventually } from "../../harness/process.ts"
 import { focused, focusOn } from "../focus.ts"
-import { heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
+import { violations } from "./axe.ts"
+import { button, heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
 
 prepareVisits()
 
@@ -20,6 +21,7 @@ describe.concurrent("the console", () => {
         "the title",
         async () => (await tab.title()) === "⚠ Store unreachable, 2 waiting: voicegate console",
       )
+      await tab.getByText("What to do: Start Redis, or make it reachable again").waitFor()
       await tab.getByText("Failing").waitFor()
       await shows(tab, "waiting", "2")
       gate.setAway(false)
@@ -63,6 +65,56 @@ describe.concurrent("the console", () => {
     }),
   )
 
+  it(
+    "says which campaign it waits for, and has no buttons until it knows that campaign",
+    visiting(
+      1,
+      0,
+      async ({ signIn }) => {
+        const tab = await signIn()
+        await heading(tab, "Taking calls")
+        let release = (): void => {}
+        const held = new Promise<void>((resolve) => {
+          release = resolve
+        })
+        await tab.route(/api\/view\?campaign=sales/, async (route) => {
+          await held
+          await route.continue()
+        })
+        await tab.getByRole("link", { name: /^sales/ }).click()
+        await heading(tab, "Loading sales…")
+        await tab.getByText("The gate is asked for this campaign. What is shown below is of default.").waitFor()
+        expect(await button(tab, "Pause calls").count()).toBe(0)
+        release()
+        await heading(tab, "Taking calls")
+        await button(tab, "Pause calls").waitFor()
+      },
+      { campaigns: ["sales"] },
+    ),
+  )
+
+  it(
+    "says that an instance is down, and what to do",
+    visiting(1, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await tab.route(/api\/view/, async (route) => {
+        const response = await route.fetch()
+        const view = await response.json()
+        const [one] = view.instances
+        const silent = { ...one, id: "dead", host: "vm-2", seenAt: view.now - 45_000 }
+        const down = { name: "Instance vm-2", state: "failed", detail: "dead has not reported", at: view.now }
+        const json = { ...view, instances: [silent, ...view.instances], health: [...view.health, down] }
+        await route.fulfill({ response, json })
+      })
+      await heading(tab, "Instance vm-2 is down")
+      await tab.getByText("What to do: Look at its log, and start it again.").waitFor()
+      await tab.getByRole("row", { name: /^dead vm-2 – – 0:4\d ago$/ }).waitFor()
+      await tab.getByText(/^1 of \d checks fail: Instance vm-2$/).waitFor()
+      expect(await violations(tab)).toEqual([])
+    }),
+  )
+
   it.each([
     ["a newer", { version: VIEW_VERSION + 1 }],
     // a view without a version is from a gate before the field existed
@@ -76,8 +128,9 @@ describe.concurrent("the console", () => {
         const view: Record<string, unknown> = await response.json()
         await route.fulfill({ response, json: { ...view, ...change } })
       })
-      const message = tab.getByText("An instance running another version responded. Reload the page.")
+      const message = tab.getByText("An instance running another version responded. Retrying.")
       await message.waitFor()
+      await tab.getByText("What to do: Reload the page.", { exact: true }).waitFor()
       await heading(tab, "Disconnected")
       await tab.unroute(/api\/view/)
       await message.waitFor({ state: "hidden" })

@@ -1,7 +1,8 @@
 /** Why callers wait, in the words of the console. */
 import { describe, expect, it } from "vitest"
 import type { Queue } from "../../../src/operator/shapes.ts"
-import { chosenTime, coming, moment, stateOf, whyWaiting } from "../../../src/web/console/words.ts"
+import { stateOf } from "../../../src/web/console/campaign-state.ts"
+import { chosenTime, coming, moment, whyWaiting } from "../../../src/web/console/words.ts"
 
 const NOW = 1_000_000
 
@@ -25,35 +26,22 @@ const queue: Queue = {
 
 describe("why callers wait", () => {
   it.each<readonly [Partial<Queue>, string]>([
-    [{ waiting: 0, paused: true }, ""],
-    [{ paused: true, held: 2, backoffUntil: NOW + 1 }, "Callers are waiting because calls are paused."],
-    [{ disrupted: true, probeUntil: NOW + 1 }, "Callers are waiting because the platform is unreachable."],
-    [{ disrupted: true, held: 2 }, "Callers are waiting because the platform is unreachable."],
-    [
-      {
-        disrupted: true,
-        held: 2,
-        platform: { state: "rejected", since: NOW, startAt: 0, code: "HTTP_401", setting: "" },
-      },
-      "Callers are waiting because the platform refuses this campaign.",
-    ],
-    [{ backoffUntil: NOW + 1, held: 2 }, "Callers are waiting because the platform is at capacity."],
-    [{ backoffUntil: NOW, held: 2 }, "Callers are waiting because all slots are in use."],
-    [
-      { account: { held: 3, cap: 4, reserved: 0, free: 0 } },
-      "Callers are waiting because the other calls of the account are in use or reserved.",
-    ],
+    [{ waiting: 0, held: 2 }, ""],
+    // the headline says these
+    [{ paused: true, held: 2, backoffUntil: NOW + 1 }, ""],
+    [{ disrupted: true, held: 2 }, ""],
+    [{ resumesAt: NOW, budgets: ["month"] }, ""],
+    [{ backoffUntil: NOW + 1, held: 2 }, "The platform is at capacity."],
+    [{ backoffUntil: NOW, held: 2 }, "All slots are in use."],
+    [{ account: { held: 3, cap: 4, reserved: 0, free: 0 } }, "The other calls of the account are in use or reserved."],
     [{ account: { held: 3, cap: 4, reserved: 0, free: 1 } }, "The next caller is being called."],
-    [
-      { resumesAt: NOW, budgets: ["month"] },
-      `Callers are waiting because the budget month is used up. It has more again on ${chosenTime(NOW)}.`,
-    ],
-    [{ unpaid: 2, held: 2 }, "Callers are waiting because budgets of their own are used up."],
-    [{ unpaid: 1, held: 2 }, "Callers are waiting because all slots are in use."],
+    [{ unpaid: 2, held: 2 }, "Their own budgets are used up."],
+    [{ unpaid: 1, held: 2 }, "All slots are in use."],
     [{ present: 0 }, "No waiting caller is present."],
     [{}, "The next caller is being called."],
   ])("%j makes the console say: %s", (change, words) => {
     expect(whyWaiting({ ...queue, ...change }, 2, NOW)).toBe(words)
+    expect(whyWaiting({ ...queue, ...change }, 2, NOW, true)).toBe("")
   })
 })
 
@@ -76,16 +64,13 @@ describe("the state of a campaign", () => {
     expect(headline({ resumesAt: NOW })).toContain("because a budget is used up")
   })
 
-  it("names the code and the setting when the platform refuses the campaign", () => {
+  it("names the code when the platform refuses the campaign", () => {
     expect(headline({ disrupted: true, platform: { ...platform, state: "rejected" } })).toBe(
-      "Platform refuses calls: The platform refuses this campaign (HTTP_401): check VoiceAiPlatform.ApiSecretToken. " +
+      "Platform refuses calls: The platform refuses this campaign (HTTP_401). " +
         "Everyone keeps their place. Callers are tried one at a time until the platform responds. This has lasted for 1:05.",
     )
-    expect(headline({ disrupted: true, platform: { ...platform, state: "rejected", setting: "" } })).toContain(
-      "check the account at the platform.",
-    )
     expect(headline({ draining: true, disrupted: true, platform: { ...platform, state: "rejected" } })).toMatch(
-      /^Draining: .*check VoiceAiPlatform\.ApiSecretToken\.$/,
+      /^Draining: .*The platform refuses this campaign \(HTTP_401\)\.$/,
     )
   })
 
@@ -108,9 +93,9 @@ describe("the state of a campaign", () => {
     )
   })
 
-  it("says that calls are taken although the platform reports no ends of them, with what to check", () => {
+  it("says that calls are taken although the platform reports no ends of them", () => {
     expect(headline({ platform: { ...platform, state: "webhooks_missing", code: "", setting: "" } })).toBe(
-      "Webhooks missing: Calls are taken, but the platform hasn’t reported the end of one for 1:05, so slots come free up to 5 minutes late. Check the webhook’s address and secret at the platform.",
+      "Webhooks missing: Calls are taken, but the platform hasn’t reported the end of one for 1:05, so slots come free up to 5 minutes late.",
     )
   })
 

@@ -52,7 +52,7 @@ export const AuditLog = ({
         <Pager of="lines" first={first} rows={AUDIT_LOG_ROWS} total={page?.total ?? 0} onMove={onMove} />
       </div>
     }
-    empty={EMPTY[only ?? "all"]}
+    empty={page === undefined ? "Loading…" : EMPTY[only ?? "all"]}
     columns={COLUMNS}
     items={page?.lines ?? []}
     keyOf={({ n }) => n}

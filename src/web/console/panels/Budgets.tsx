@@ -28,22 +28,28 @@ const numbers = new Intl.NumberFormat("en", { maximumFractionDigits: 2 })
 const amount = (value: number, { unit }: Balance): string =>
   unit === "minutes" ? `${numbers.format(value)} min` : `${numbers.format(value)} ${unit}`
 
+const markOf = ({ adjusted, cap, left, refusing }: Balance): "good" | "soon" | "bad" => {
+  if (left <= 0 || refusing === true) return "bad"
+  return left < (cap + adjusted) / 10 ? "soon" : "good"
+}
+
+/** The share that is used or held, from 0 to 1. */
+const usedOf = ({ adjusted, cap, held, settled }: Balance): number =>
+  cap + adjusted <= 0 ? 1 : Math.min(1, Math.max(0, (settled + held) / (cap + adjusted)))
+
 const COLUMNS: ReadonlyArray<Column<Balance>> = [
   { title: "Budget", cell: ({ budget }) => <code>{budget}</code> },
   {
     title: "Left",
     cell: (each) => (
-      <Mark
-        of={
-          each.left > 0 && each.refusing !== true
-            ? each.left < (each.cap + each.adjusted) / 10
-              ? "soon"
-              : "good"
-            : "bad"
-        }
-      >
-        {each.overrun > 0 ? `none, ${amount(each.overrun, each)} over` : amount(each.left, each)}
-      </Mark>
+      <>
+        <Mark of={markOf(each)}>
+          {each.overrun > 0 ? `none, ${amount(each.overrun, each)} over` : amount(each.left, each)}
+        </Mark>
+        <div class="gauge" data-mark={markOf(each)} aria-hidden="true">
+          <div style={{ transform: `scaleX(${usedOf(each)})` }} />
+        </div>
+      </>
     ),
   },
   { title: "Begins anew", cell: ({ resetsAt }) => chosenTime(Date.parse(resetsAt)) },

@@ -1,9 +1,10 @@
 /** The campaigns to choose from, each a link with its state and how many wait; a list to choose from where there are many. */
 import type { JSX } from "preact"
 import type { Campaigns } from "../../../operator/shapes.ts"
-import { levelOf, MARKS } from "../headline.ts"
+import { levelOf, stateOf } from "../campaign-state.ts"
+import { MARKS } from "../headline.ts"
 import { writeAddress } from "../page-address.ts"
-import { count, stateOf } from "../words.ts"
+import { count } from "../words.ts"
 
 /** The most campaigns that are shown as links. */
 const LINKS_MAX = 8
@@ -59,12 +60,8 @@ export const CampaignPicker = ({
               aria-hidden="true"
             />
             <span class="name">{name}</span>
-            {row?.figures != null && (
-              <span class="waits">
-                {count(waiting)}
-                <span class="unseen">{` waiting${state?.limited === true ? `, ${state.title}` : ""}`}</span>
-              </span>
-            )}
+            {waiting > 0 && <span class="waits">{`${count(waiting)} waiting`}</span>}
+            {state !== undefined && state.level !== "good" && <span class="unseen">{`, ${state.title}`}</span>}
           </a>
         )
       })}

@@ -4,11 +4,12 @@ import { useState } from "preact/hooks"
 import { isKnownNumber } from "../../../fifo-queue/bounds.ts"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import { levelOf, MARKS } from "../headline.ts"
+import { levelOf, stateOf } from "../campaign-state.ts"
+import { MARKS } from "../headline.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
-import { chosenTime, count, duration, heldOf, stateOf } from "../words.ts"
+import { chosenTime, count, duration, heldOf } from "../words.ts"
 import { refusedIn } from "./Refusals.tsx"
 
 type Row = View["campaigns"][number]
@@ -19,7 +20,7 @@ const ROWS = 12
 /** Those in which something does not work first, then those that are limited: of many, a page has those to look at. */
 const byLevel = (rows: ReadonlyArray<Row>, now: number): ReadonlyArray<Row> => {
   const rank = ({ figures, ...terms }: Row): number =>
-    figures === null ? 0 : ["bad", "limited", "good"].indexOf(levelOf(figures, now, terms))
+    figures === null ? 0 : ["bad", "limited", "planned", "good"].indexOf(levelOf(figures, now, terms))
   return rows.toSorted((a, b) => rank(a) - rank(b))
 }
 
@@ -79,7 +80,7 @@ const columnsOf = (
       cell: ({ name }) => (
         <button
           type="button"
-          class="row-action"
+          class="row-name"
           aria-current={name === current ? "true" : undefined}
           onClick={() => onChoose(name)}
         >

@@ -6,6 +6,7 @@ import type { Client } from "../client.ts"
 import { type Entry, Plot } from "../parts/Plot.tsx"
 import { usePolling } from "../polling.ts"
 import { type Charted, chart, greatestOf, type Series, totalOf } from "../series.ts"
+import { useLate } from "../use-late.ts"
 import { count, seconds } from "../words.ts"
 
 const RANGES: ReadonlyArray<{ readonly range: HistoryRange; readonly label: string; readonly of: string }> = [
@@ -45,10 +46,12 @@ export const Charts = ({
   // what is shown must not be taken for another campaign or another range while the answer is on its way
   const isStale =
     history !== undefined && (history.range !== range || (campaign !== "" && history.campaign !== campaign))
+  const isLate = useLate(isStale)
   return (
     <section class="history" aria-labelledby="history">
       <header>
         <h2 id="history">History</h2>
+        {isLate && <p class="soft">Loading…</p>}
         <fieldset class="segments" aria-label="Range of the charts">
           {RANGES.map((each) => (
             <button

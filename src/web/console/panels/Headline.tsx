@@ -11,7 +11,7 @@ import { coming, count } from "../words.ts"
 const ELSEWHERE = 3
 
 export const Headline = ({
-  text: { also, level, meaning, title },
+  text: { advice, also, level, meaning, title },
   ordered,
   elsewhere,
   view,
@@ -41,12 +41,17 @@ export const Headline = ({
         </h1>
         <p class="meaning">
           {meaning}
-          {also !== "" && ` ${also}`}
           {ordered !== "" && ` ${ordered}`}
           {level === "good" &&
             hours?.closesAt !== undefined &&
             ` Open until ${coming(hours.closesAt, view?.now ?? 0)}.`}
         </p>
+        {also !== "" && <p class="meaning">{also}</p>}
+        {advice !== "" && (
+          <p class="advice">
+            <strong>What to do:</strong> <Advice text={advice} />
+          </p>
+        )}
         {elsewhere.length > 0 && (
           <ul class="elsewhere" aria-label="Other campaigns with a problem">
             {elsewhere.slice(0, ELSEWHERE).map(({ name, title }) => (
@@ -100,3 +105,8 @@ export const Headline = ({
     </section>
   )
 }
+
+/** A text in which commands stand between backticks. */
+const Advice = ({ text }: { readonly text: string }): JSX.Element => (
+  <>{text.split("`").map((part, i) => (i % 2 === 0 ? part : <code key={part}>{part}</code>))}</>
+)

@@ -4,6 +4,7 @@
  */
 import type { JSX } from "preact"
 import type { Health as Item } from "../../../operator/shapes.ts"
+import { checkName } from "../headline.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { count, localized } from "../words.ts"
@@ -44,7 +45,7 @@ export const Health = ({ items: all }: { readonly items: ReadonlyArray<Item> }):
             const [mark, text] = MARKS[state]
             return (
               <li key={name}>
-                <span>{name}</span>
+                <span>{checkName(name)}</span>
                 <Mark of={mark}>{text}</Mark>
                 {facts.length === 0 ? (
                   <span>{localized(detail)}</span>

@@ -2,7 +2,8 @@
 import type { JSX } from "preact"
 import type { Instance } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import type { QueueView } from "../headline.ts"
+import { ago, isSilent, type QueueView } from "../headline.ts"
+import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { count, duration } from "../words.ts"
 
@@ -17,7 +18,7 @@ export const Instances = ({
     title="Instances"
     of="panel records"
     pager={
-      <button type="button" class="quiet" onClick={onReload}>
+      <button type="button" onClick={onReload}>
         Reload settings
       </button>
     }
@@ -31,7 +32,15 @@ export const Instances = ({
 const columnsOf = ({ instance, now }: QueueView): ReadonlyArray<Column<Instance>> => [
   { title: "Instance", cell: ({ id }) => <code>{`${id}${id === instance ? " (this instance)" : ""}`}</code> },
   { title: "Host", cell: ({ host }) => host },
-  { title: "Uptime", cell: ({ startedAt }) => duration(now - startedAt) },
-  { title: "Connections", cell: ({ connections }) => count(connections) },
-  { title: "Last heartbeat", cell: ({ seenAt }) => `${Math.max(0, Math.round((now - seenAt) / 1000))} s ago` },
+  { title: "Uptime", cell: (each) => (isSilent(each, now) ? "–" : duration(now - each.startedAt)) },
+  { title: "Connections", cell: (each) => (isSilent(each, now) ? "–" : count(each.connections)) },
+  {
+    title: "Last heartbeat",
+    cell: (each) =>
+      isSilent(each, now) ? (
+        <Mark of="bad">{ago(each.seenAt, now)}</Mark>
+      ) : (
+        `${Math.max(0, Math.round((now - each.seenAt) / 1000))} s ago`
+      ),
+  },
 ]

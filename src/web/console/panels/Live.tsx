@@ -60,16 +60,27 @@ const Figure = ({
 }): JSX.Element => (
   <div class="figure">
     <p class="value">{value}</p>
-    <p class="small">{more}</p>
+    {more !== "" && <p class="small">{more}</p>}
     {children}
   </div>
 )
+
+/** What holds the slots; empty where that is calls alone. */
+const heldText = ({ doubts, live }: QueueView["queue"], others: number): string =>
+  others + doubts === 0
+    ? ""
+    : `${count(live)} in call` +
+      (others === 0 ? "" : `, ${count(others)} called or starting`) +
+      (doubts === 0 ? "" : `, ${count(doubts)} unconfirmed`)
+
+const averageText = ({ averageMillis }: QueueView["queue"]): string =>
+  averageMillis === 0 ? "" : `A call takes ${duration(averageMillis)}`
 
 const accountText = ({ account: name, queue: { account } }: QueueView): string => {
   if (account === undefined) return ""
   const held = heldOf(account.held, isKnownNumber(account.cap) ? account.cap : null)
   const reserved = account.reserved === 0 ? "" : `, ${count(account.reserved)} reserved here`
-  return `. Account ${name ?? ""}: ${held}${reserved}`
+  return `Account ${name ?? ""}: ${held}${reserved}`
 }
 
 const InCall = ({ view, position, onMove, onAct }: Shown): JSX.Element => {
@@ -79,12 +90,9 @@ const InCall = ({ view, position, onMove, onAct }: Shown): JSX.Element => {
   const more =
     view === undefined || queue === undefined
       ? "unknown"
-      : `${count(queue.live)} in call` +
-        (others === 0 ? "" : `, ${count(others)} called or starting`) +
-        (queue.doubts === 0 ? "" : `, ${count(queue.doubts)} unconfirmed`) +
-        (queue.averageMillis === 0 ? "" : `; a call takes ${duration(queue.averageMillis)}`) +
-        unknownSlots(slots, queue.allowed) +
-        accountText(view)
+      : [heldText(queue, others), averageText(queue), unknownSlots(slots, queue.allowed), accountText(view)]
+          .filter((text) => text !== "")
+          .join(". ")
   return (
     <ListPanel
       title="In call"
@@ -155,10 +163,10 @@ const Waiting = ({ view, position, onMove, onAct }: Shown): JSX.Element => {
   const longest =
     view === undefined || queue === undefined || queue.firstAcceptedAt === 0
       ? ""
-      : `longest ${duration(view.now - queue.firstAcceptedAt)}`
+      : `Longest ${duration(view.now - queue.firstAcceptedAt)}`
   const why = view === undefined ? "" : whyWaiting(view.queue, view.slots, view.now, view.usedUp !== undefined)
   const figures = [longest, absent > 0 ? `${count(absent)} absent` : ""].filter((text) => text !== "").join(", ")
-  const more = figures === "" ? why : `${figures}. ${why}`
+  const more = [figures, why].filter((text) => text !== "").join(". ")
   return (
     <ListPanel
       title="Waiting"
@@ -268,7 +276,7 @@ const refusedColumns = (
     cell: ({ budget, campaign, reason }) => (
       <>
         {reasonText(reason)}
-        {budget !== undefined && <span class="second">budget {budget}</span>}
+        {budget !== undefined && <span class="second">{budget}</span>}
         {campaign === "" && <span class="second">no campaign</span>}
       </>
     ),

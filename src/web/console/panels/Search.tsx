@@ -9,6 +9,7 @@ import { Field } from "../../shared/parts/form.tsx"
 import { type Client, messageOf } from "../client.ts"
 import { OUTCOME_MILLIS } from "../outcomes.ts"
 import { isAddress, soughtBy } from "../sought.ts"
+import { useLate } from "../use-late.ts"
 import { count, slotState } from "../words.ts"
 
 /** Moves the focus to the field. */
@@ -52,6 +53,8 @@ export const Search = ({
   const [typed, setTyped] = useState("")
   const [result, setResult] = useState<Found>()
   const [error, setError] = useState<string>()
+  const [busy, setBusy] = useState(false)
+  const isLate = useLate(busy)
   const latest = useRef(0)
   /** what the result is of */
   const searched = useRef("")
@@ -71,6 +74,7 @@ export const Search = ({
     setError(undefined)
     searched.current = text
     const mine = ++latest.current
+    setBusy(true)
     try {
       const answer = await client.find(sought, before?.next)
       // an answer to an earlier search is late
@@ -82,6 +86,7 @@ export const Search = ({
     } catch (failure) {
       if (mine === latest.current) setError(messageOf(failure))
     }
+    if (mine === latest.current) setBusy(false)
   }
   return (
     <search class="search" id="callers">
@@ -109,7 +114,8 @@ export const Search = ({
           )}
         </Field>
       </form>
-      {result !== undefined && result.found.length === 0 && <p class="soft">{saying(result)}</p>}
+      {isLate && <p class="soft">Searching…</p>}
+      {!isLate && result !== undefined && result.found.length === 0 && <p class="soft">{saying(result)}</p>}
       {result !== undefined && result.found.length > 0 && (
         <ul class="found">
           {result.found.map((found) => (
