@@ -9,7 +9,7 @@ export const BudgetsView = Struct({
   campaign: Text,
   /** with the caps of the instance that answers */
   budgets: List(BudgetAnswer),
-  /** how the settings of other instances differ, if budgets of the campaign are among that; absent otherwise */
+  /** how the settings of other instances differ on which these balances depend; absent if they do not */
   differences: optionalKey(List(Text)),
 })
 export type BudgetsView = typeof BudgetsView.Type

@@ -1,8 +1,8 @@
 /** The budgets of a campaign, as an operator sees them and changes them. */
 import { Effect } from "effect"
 import { budgetAnswerOf } from "../budgets/balance-answer.ts"
-import { settingOf } from "../gatekeeper/Campaigns.ts"
 import type { Internals as Of } from "../gatekeeper/Internals.ts"
+import { differencesOfBudgets } from "../gatekeeper/peers/settings-diff.ts"
 import { parseAddress } from "../lib/ip/address.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
@@ -11,9 +11,6 @@ import type { BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
 import type { UsedUpBudget } from "./shapes.ts"
 
 type Internals = Pick<Of["Service"], "budgets" | "callerKey" | "names" | "peers">
-
-/** What a balance depends on. */
-const BUDGET_SETTINGS = ["Price", "Budget", "Budgets"] as const
 
 /** The key of the caller who is meant; undefined for none, and null where that is nobody. */
 const keyOf = ({ callerKey }: Internals, { caller, subject }: BudgetCaller): string | undefined | null => {
@@ -38,13 +35,14 @@ export const budgetsViewOf = (
     const caller = keyOf(internals, whose)
     if (caller === null) return Effect.succeed("no_caller")
     return Effect.map(internals.budgets.balances(campaign, caller), (balances) => {
-      const differences = internals
-        .peers()
-        .differences.filter((each) => BUDGET_SETTINGS.some((name) => each.includes(`${settingOf(campaign, name)} is `)))
+      const differences = internals.peers().differences.flatMap((each) => {
+        const found = differencesOfBudgets(each, campaign)
+        return found.length === 0 ? [] : [found.join("; ")]
+      })
       return {
         campaign: campaign.name,
         budgets: balances.map((balance) => budgetAnswerOf(campaign, balance)),
-        ...(differences.length === 0 ? {} : { differences }),
+        ...(differences.length === 0 ? {} : { differences: [...new Set(differences)] }),
       }
     })
   })

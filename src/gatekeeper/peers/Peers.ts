@@ -11,8 +11,9 @@ import { Instance, shown } from "./Instance.ts"
 import { MEMBERSHIP_MILLIS, Membership, type Renewed } from "./Membership.ts"
 import { OtherDatabases } from "./OtherDatabases.ts"
 import {
-  differenceOf,
+  differencesOf,
   ignoresHours,
+  inShort,
   readSharedSettings,
   type SharedSettings,
   sharedSettingsOf,
@@ -29,8 +30,8 @@ export interface PeersStatus {
   readonly gates: number
   /** conflicts between them, as messages */
   readonly trouble: ReadonlyArray<string>
-  /** how the settings of others differ, where they do for long */
-  readonly differences: ReadonlyArray<string>
+  /** how the settings of others differ, where they do for long: all differences of each one that differs otherwise */
+  readonly differences: ReadonlyArray<ReadonlyArray<string>>
 }
 
 export class Peers extends Context.Service<
@@ -93,13 +94,18 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
       const ignored = (settings: SharedSettings): string =>
         withHours.flatMap((each) => (ignoresHours(settings, campaigns.key(each)) ? each.name : [])).join(", ")
 
+      // a condition has all differences, a line each: what is said names some of them
+      const linesOf = (condition: string): ReadonlyArray<string> => condition.split("\n")
+
       return {
         status: () => ({
           at: latest()?.at,
           gates: latest()?.alive ?? 0,
-          differences: settingsDiffer.active(),
+          differences: settingsDiffer.active().map(linesOf),
           trouble: [
-            ...settingsDiffer.active().map((difference) => `Other instances have different settings: ${difference}.`),
+            ...settingsDiffer
+              .active()
+              .map((condition) => `Other instances have different settings: ${inShort(linesOf(condition))}.`),
             ...elsewhere.active().map((names) => `Gates on another database of the Redis server serve ${names} too.`),
             ...noHours
               .active()
@@ -113,12 +119,12 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
           campaign.Hours !== undefined &&
           othersIn(latest()).some(({ settings }) => ignoresHours(settings, campaigns.key(campaign))),
         report: Effect.fnUntraced(function* (heard) {
-          const settings = observed(heard, (there) => differenceOf(ownSettings, there, campaigns))
+          const settings = observed(heard, (there) => differencesOf(ownSettings, there, campaigns).join("\n"))
           const { raised, cleared } = settingsDiffer.update(heard.at, settings)
-          for (const difference of raised) {
+          for (const condition of raised) {
             yield* Effect.logWarning(
-              `This instance, ${shown(own)}, and ${listOf(settings.get(difference) ?? [])} on the same store have different settings: ` +
-                `${difference}. Each instance uses its own until they are the same.`,
+              `This instance, ${shown(own)}, and ${listOf(settings.get(condition) ?? [])} on the same store have different settings: ` +
+                `${inShort(linesOf(condition))}. Each instance uses its own until they are the same.`,
             )
           }
           if (cleared > 0 && settingsDiffer.active().length === 0) {

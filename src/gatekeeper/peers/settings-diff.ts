@@ -20,6 +20,9 @@ const MAX_VALUE_LENGTH = 100
 /** Between the items of a value that is a list of longer texts. */
 const ITEMS = "; "
 
+/** What the balance of a budget depends on. */
+const BUDGET_SETTINGS = ["Price", "Budget", "Budgets"] as const
+
 const valueAt = (settings: object, name: string): unknown => Reflect.get(settings, name)
 
 /** The settings outside campaigns whose declaration says that instances share them. */
@@ -110,12 +113,12 @@ const campaignKeysIn = (values: SharedSettings): ReadonlyArray<string> =>
 export const ignoresHours = (values: SharedSettings, key: string): boolean =>
   values[`${key} MaxConcurrency`] !== undefined && values[`${key} Hours`] === undefined
 
-/** Sanitises a value from another instance for the log. */
-const sanitise = (value: string): string =>
-  (value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value).replace(
-    /[\p{Cc}\p{Cs}]/gu,
-    "\ufffd",
-  )
+/** Shortens a value from another instance for the log. */
+const shortened = (value: string): string =>
+  value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value
+
+/** Without control characters, as of another instance; so it has no line break either. */
+const sanitised = (text: string): string => text.replace(/[\p{Cc}\p{Cs}]/gu, "\ufffd")
 
 /** Of a long value that is a list, only the items that the other one has not: what both have would hide them. */
 const apart = (value: string, other: string): string => {
@@ -125,17 +128,21 @@ const apart = (value: string, other: string): string => {
 }
 
 /**
- * Describes how another instance's settings (`there`) differ from those here; empty if they do not. A setting that only one of
- * them has is not a difference: versions may have different settings.
+ * Says how another instance's settings (`there`) differ from those here, each difference as one line. A setting that only one of them has is
+ * not a difference: versions may have different settings.
  */
-export const differenceOf = (here: SharedSettings, there: SharedSettings, campaigns: Campaigns["Service"]): string => {
+export const differencesOf = (
+  here: SharedSettings,
+  there: SharedSettings,
+  campaigns: Campaigns["Service"],
+): ReadonlyArray<string> => {
   const named: Array<string> = []
   const compare = (path: string, label: string): void => {
     const [one, other] = [here[path], there[path]]
     if (one === undefined || other === undefined || one === other) return
     const isLong = Math.max(one.length, other.length) > MAX_VALUE_LENGTH
-    const [shownHere, tshownHere] = isLong ? [apart(one, other), apart(other, one)] : [one, other]
-    named.push(`${label} is ${sanitise(shownHere)} here and ${sanitise(tshownHere)} there`)
+    const [shownHere, shownThere] = isLong ? [apart(one, other), apart(other, one)] : [one, other]
+    named.push(`${label} is ${shortened(shownHere)} here and ${shortened(shownThere)} there`)
   }
   for (const path of Object.keys(here)) if (!path.includes(" ")) compare(path, path)
   const [own, theirs] = [campaignKeysIn(here), campaignKeysIn(there)]
@@ -144,13 +151,22 @@ export const differenceOf = (here: SharedSettings, there: SharedSettings, campai
   for (const campaign of campaigns.all) {
     const key = campaigns.key(campaign)
     if (known && !theirs.includes(key)) {
-      named.push(`campaign ${campaign.name} (${sanitise(key)}) is in the settings here and not there`)
+      named.push(`campaign ${campaign.name} (${shortened(key)}) is in the settings here and not there`)
     }
     for (const setting of CAMPAIGN_SETTINGS) compare(`${key} ${setting}`, settingOf(campaign, setting))
   }
   for (const key of theirs) {
-    if (!own.includes(key)) named.push(`campaign ${sanitise(key)} is in the settings there and not here`)
+    if (!own.includes(key)) named.push(`campaign ${shortened(key)} is in the settings there and not here`)
   }
-  const more = named.length - MAX_NAMED
-  return more > 0 ? `${named.slice(0, MAX_NAMED).join("; ")}; and ${more} more` : named.join("; ")
+  return named.map(sanitised)
 }
+
+/** The first ones of many differences, in one sentence. */
+export const inShort = (differences: ReadonlyArray<string>): string => {
+  const more = differences.length - MAX_NAMED
+  return more > 0 ? `${differences.slice(0, MAX_NAMED).join("; ")}; and ${more} more` : differences.join("; ")
+}
+
+/** Those of the settings on which the balances of a campaign's budgets depend. */
+export const differencesOfBudgets = (differences: ReadonlyArray<string>, campaign: Campaign): ReadonlyArray<string> =>
+  differences.filter((each) => BUDGET_SETTINGS.some((name) => each.startsWith(`${settingOf(campaign, name)} is `)))

@@ -152,6 +152,50 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
+    "say of the budgets of each campaign how they differ, however many others there are",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const given = (n: number, Cap: number): Given => ({
+        Queue: {
+          StartWindowSeconds: 20 + n,
+          DisconnectGraceSeconds: 20 + n,
+          MaxLength: 50 + n,
+          MaxCallMinutes: 30 + n,
+        },
+        Security: {
+          ...{ RateLimitHourly: 20 + n, RateLimitDaily: 100 + n, RateLimitConcurrency: 3 + n },
+          ...{ MissedTurnCost: 1 + n, RefundsPerHour: 10 + n },
+        },
+        VoiceAiPlatform: {
+          MaxConcurrency: 3 + n,
+          Budgets: [{ Name: "team", Of: "campaign", Unit: "minutes", Per: "day", Cap: 5 }],
+          Campaigns: {
+            sales: {
+              ...{ WebCampaignId: "sales", MaxConcurrency: 1 },
+              Budgets: [{ Name: "sales", Of: "campaign", Unit: "minutes", Per: "day", Cap }],
+            },
+          },
+        },
+      })
+      const gates = [yield* open(store, given(0, 6)), yield* open(store, given(1, 7))]
+      yield* TestClock.adjust(UNTIL_SAID)
+      const told = (campaign: string) =>
+        Effect.forEach(gates, (gate) => gate.on(Operator.use((operator) => operator.budgets(campaign, {}))))
+      const [one, other] = yield* told("sales")
+      const sales = (cap: number) => `sales ${cap} minutes a day of the campaign, end, alerts at none`
+      expect(one).toMatchObject({
+        differences: [`VoiceAiPlatform.Campaigns.sales.Budgets is ${sales(6)} here and ${sales(7)} there`],
+      })
+      expect(other).toMatchObject({
+        differences: [`VoiceAiPlatform.Campaigns.sales.Budgets is ${sales(7)} here and ${sales(6)} there`],
+      })
+      for (const view of yield* told("default")) expect(view).not.toHaveProperty("differences")
+      // the log and the console name some of so many
+      for (const { warnings } of gates) expect(warnings[0]).toMatch(/; and \d+ more\. Each instance uses its own/)
+    }),
+  )
+
+  test(
     "are logged when their campaigns differ, whichever has more",
     Effect.gen(function* () {
       const store = yield* makeStore
