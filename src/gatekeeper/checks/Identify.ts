@@ -62,6 +62,12 @@ export class Identify extends Context.Service<
 const WAIT_MILLIS = 3_000
 const LOOK_MILLIS = 100
 /**
+ * How long such a request takes at most (ms): as long as that for a ticket that is lost, and as long again for the one of the request that uses
+ * the token in its place. If the ticket changes again and again, the caller is told to ask later: the token is not used up.
+ */
+export const MOST_WAIT_MILLIS: number = 2 * WAIT_MILLIS
+const ASK_AGAIN_SECONDS: number = WAIT_MILLIS / 1_000
+/**
  * Until when a ticket that the queue does not know was never admitted (ms since the use of its token): one that was admitted is known until ten
  * minutes after its end. A minute is for clocks that differ, and for a ticket that is on its way.
  */
@@ -133,6 +139,7 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
       more: (reason, total) => Effect.logInfo(`Refused ${total} more tokens in the last minute: ${reason}.`),
     })
     const clock = yield* Clock.Clock
+    const monotonicMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
     const refusedBy = makeWindows(MINUTE_MILLIS, MAX_ADDRESSES)
     const noted = (address: string, error: Refusal): Effect.Effect<void> => {
       if (error._tag !== "IdentityRefused") return Effect.void
@@ -172,8 +179,9 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
       token: VerifiedToken,
       address: string,
       used: Used,
-    ): Effect.Effect<Identified, IdentityRefused | StoreUnavailable | Queued> =>
+    ): Effect.Effect<Identified, IdentityRefused | IdentityUnavailable | StoreUnavailable | Queued> =>
       Effect.gen(function* () {
+        const began = monotonicMillis()
         const newTicket = campaigns.newTicket(known.campaign, secret())
         // whoever interrupts the request does not lose the token
         const noting = (using: ReturnType<typeof use>) =>
@@ -185,28 +193,24 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
             ),
           )
         let last: TokenUse = yield* noting(use(token, newTicket))
-        let awaited = last.ticket
-        for (let waited = 0; !last.own; waited += LOOK_MILLIS) {
-          // another request has used the token again, and its ticket is on its way since now
-          if (last.ticket !== awaited) {
-            awaited = last.ticket
-            waited = 0
-          }
+        while (!last.own) {
+          const other = last
           // a ticket of another campaign is no answer: the page would take it for its new place, and leave it as the old one
-          if (campaigns.ofTicket(last.ticket) !== known.campaign) return yield* Effect.fail(identityRefused("replayed"))
-          const existing = yield* lookUp(last.ticket)
+          if (campaigns.ofTicket(other.ticket) !== known.campaign)
+            return yield* Effect.fail(identityRefused("replayed"))
+          const existing = yield* lookUp(other.ticket)
           if (existing !== "over" && existing !== "unknown") return { ...known, existing }
+          if (monotonicMillis() - began >= MOST_WAIT_MILLIS) {
+            return yield* Effect.fail(identityUnavailable(ASK_AGAIN_SECONDS))
+          }
           if (existing === "over") {
             // one that was lost is withdrawn by the request that uses the token again
             last = yield* noting(use(token, newTicket))
-            if (last.ticket === awaited) return yield* Effect.fail(identityRefused("replayed"))
-          } else if (last.ageMillis >= WAIT_MILLIS) {
-            if (last.ageMillis >= LOST_MILLIS) return yield* Effect.fail(identityRefused("replayed"))
-            const lost = last
-            last = yield* noting(retake(token, newTicket, lost))
-            if (last.own) yield* withdraw(lost.ticket, address)
-          } else if (waited >= WAIT_MILLIS) {
-            return yield* Effect.fail(identityRefused("replayed"))
+            if (last.ticket === other.ticket) return yield* Effect.fail(identityRefused("replayed"))
+          } else if (other.ageMillis >= WAIT_MILLIS) {
+            if (other.ageMillis >= LOST_MILLIS) return yield* Effect.fail(identityRefused("replayed"))
+            last = yield* noting(retake(token, newTicket, other))
+            if (last.own) yield* withdraw(other.ticket, address)
           } else {
             // the other request may still be on its way to its ticket
             yield* Effect.sleep(LOOK_MILLIS)

@@ -2,6 +2,7 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { MOST_WAIT_MILLIS } from "../../../src/gatekeeper/checks/Identify.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { noFacts } from "../../../src/ip-intel/facts.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
@@ -199,6 +200,44 @@ describe("a token that is used once", () => {
         ["Queued", "Queued"],
       )
       assert.strictEqual(ticketIn(answers[0]), ticketIn(answers[1]))
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("whose ticket changes again and again makes nobody wait for long, and can be used afterwards", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(BEGIN)
+      const store = yield* makeStore
+      let lost: ((n: number) => string) | undefined
+      let uses = 0
+      /** Before each use, another request has used the token, and its gate has died. */
+      const changing: Store["Service"] = {
+        ...store,
+        run: (rule, asked) =>
+          lost === undefined || rule.name !== "identity.use"
+            ? store.run(rule, asked)
+            : Effect.gen(function* () {
+                yield* store.set(asked.keys[0] ?? "", `${yield* store.now} ${lost?.(++uses)}`, 600_000)
+                return yield* store.run(rule, asked)
+              }),
+      }
+      const gate = yield* startGate(makeWorld(), changing, once)
+      yield* gate.on(begin(caller(8), { identity: tokenOf("first", { jti: "0" }) }))
+      const other = ticketIn(yield* gate.on(askBy(tokenOf("other", { jti: "0" }), caller(9))))
+      lost = (n) => `${String(n).padStart(4, "0")}${other.slice(4)}`
+      const given = tokenOf("ada", { jti: "1" })
+      const asked = yield* Effect.forkChild(gate.on(askBy(given)))
+      let millis = 0
+      // a signature is checked outside of the test's time
+      for (; asked.pollUnsafe() === undefined && millis < 60_000; millis += 100) {
+        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+        yield* TestClock.adjust("100 millis")
+      }
+      assert.isBelow(millis, MOST_WAIT_MILLIS + 2_000)
+      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "IdentityUnavailable", retryAfterSeconds: 3 })
+      assert.isAbove(uses, 30)
+      lost = undefined
+      yield* TestClock.adjust("3 seconds")
+      expect((yield* gate.on(askBy(given)))._tag).toBe("Queued")
     }).pipe(Effect.scoped),
   )
 

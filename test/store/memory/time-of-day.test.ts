@@ -8,9 +8,12 @@ import { holdName } from "../../../src/fifo-queue/rules/shared/charges.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { IdentityTokens, type VerifiedToken } from "../../../src/identity-tokens/IdentityTokens.ts"
 import { layer as tokensLayer } from "../../../src/identity-tokens/layer.ts"
+import { MAX_KEPT } from "../../../src/identity-tokens/rules/token-use.ts"
+import { singleUse } from "../../../src/identity-tokens/single-use.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
 import { Settings } from "../../../src/settings/Settings.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
+import { Store } from "../../../src/store/Store.ts"
 import { settingsWith } from "../../harness/settings.ts"
 import {
   ask,
@@ -171,6 +174,74 @@ describe("a token", () => {
       }),
     )
   }
+})
+
+describe("a token that was used", () => {
+  const tokenUntil = (until: number, use: string): VerifiedToken => ({ identity: { subject: "ada" }, use, until })
+  const withUses = (
+    name: string,
+    isRedis: boolean,
+    body: (
+      used: (token: VerifiedToken, ticket: string) => Effect.Effect<string>,
+      step: Step,
+    ) => Effect.Effect<void, unknown>,
+  ): void => {
+    it.effect(name, () =>
+      Effect.andThen(
+        TestClock.setTime(BEGIN),
+        withSteppedClock((step) =>
+          Effect.gen(function* () {
+            const { aheadMillis, ...store } = yield* Store
+            const uses = singleUse(isRedis || aheadMillis === undefined ? store : { ...store, aheadMillis })
+            const used = (token: VerifiedToken, ticket: string) =>
+              Effect.match(uses.use(token, ticket), {
+                onFailure: (error) => ("reason" in error ? error.reason : error._tag),
+                onSuccess: (use) => use.ticket,
+              })
+            yield* body(used, step)
+          }).pipe(Effect.provide(Layer.fresh(memory.layer))),
+        ),
+      ),
+    )
+  }
+
+  withUses("is not used again when the clock is set back, by however much", false, (used, step) =>
+    Effect.gen(function* () {
+      const token = tokenUntil(BEGIN + 10 * MINUTE, "1")
+      assert.strictEqual(yield* used(token, "first"), "first")
+      yield* TestClock.adjust("40 days")
+      step(-40 * 24 * HOUR)
+      assert.strictEqual(yield* used(token, "second"), "first")
+    }),
+  )
+
+  withUses("is not used again where so many were used that it is forgotten, and others are", false, (used, step) =>
+    Effect.gen(function* () {
+      const token = tokenUntil(BEGIN + 10 * MINUTE, "1")
+      assert.strictEqual(yield* used(token, "first"), "first")
+      yield* TestClock.adjust("25 hours")
+      const until = BEGIN + 26 * HOUR
+      for (let n = 0; n < MAX_KEPT; n++) yield* used(tokenUntil(until, `other ${n}`), "other")
+      step(-25 * HOUR)
+      assert.strictEqual(yield* used(token, "second"), "replayed")
+      assert.strictEqual(yield* used(tokenUntil(until, "other 1"), "second"), "other")
+      assert.strictEqual(yield* used(tokenUntil(BEGIN + 11 * MINUTE, "new"), "new"), "new")
+    }),
+  )
+
+  withUses(
+    "is remembered by Redis for an hour longer than it is accepted, since its clock may be set back",
+    true,
+    (used) =>
+      Effect.gen(function* () {
+        const token = tokenUntil(BEGIN + 10 * MINUTE, "1")
+        assert.strictEqual(yield* used(token, "first"), "first")
+        yield* TestClock.adjust("70 minutes")
+        assert.strictEqual(yield* used(token, "second"), "first")
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* used(token, "third"), "third")
+      }),
+  )
 })
 
 describe("a budget", () => {
