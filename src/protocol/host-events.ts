@@ -49,7 +49,10 @@ export const HostEvent = Struct({
     Text,
     "Of `call.ended`: how. The last state of its ticket, such as `ended`, `left`, `missed` or `failed`.",
   ),
-  durationSeconds: said(Finite, "Of `call.ended`: how long the call ran, as the gate knows it."),
+  durationSeconds: said(
+    Finite,
+    "Of `call.ended`: how long the call was, by the vendor's report of its end, else as the gate has measured it.",
+  ),
   billedSeconds: said(Finite, "What the budgets count of the call, in seconds."),
   cost: said(Finite, "What the call costs, by the campaign's price."),
   budget: said(Text, "The budget's name: of `budget.alert` and `budget.exhausted`."),

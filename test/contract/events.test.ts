@@ -149,6 +149,42 @@ const suite = (store: Layer.Layer<Store>): void => {
     }),
   )
 
+  test(
+    "a call lasts from when its session runs until its end: as its vendor says, or without the time in which no gate ran",
+    {},
+    (q) =>
+      Effect.gen(function* () {
+        q.setSlots(2)
+        yield* q.enter("t1")
+        yield* q.enter("t2")
+        yield* q.admit("t3")
+        yield* q.queue.sweep(q.at())
+        yield* TestClock.adjust("60 seconds")
+        yield* q.queue.end(q.at(), ["session of t1"], undefined, undefined, 57)
+        // the call of t3 begins some time after its turn
+        yield* TestClock.adjust("20 seconds")
+        yield* q.queue.sweep(q.at())
+        const { result } = yield* q.queue.start(q.at(), "t3")
+        assert.strictEqual(result._tag, "starting")
+        if (result._tag !== "starting") return
+        yield* TestClock.adjust("5 seconds")
+        yield* q.queue.bind(q.at(), "t3", result.lease, { ids: ["session of t3"], data: {} })
+        yield* TestClock.adjust("3 seconds")
+        yield* q.queue.end(q.at(), ["session of t3"])
+        yield* TestClock.adjust("3 hours")
+        yield* q.queue.sweep(q.at())
+        const ends = (yield* q.all).filter(({ type }) => type === "call.ended")
+        assert.deepStrictEqual(
+          ends.map(({ clientIdentifier, durationSeconds, reason }) => [clientIdentifier, reason, durationSeconds]),
+          [
+            ["client t1", "ended", 57],
+            ["client t3", "ended", 3],
+            ["client t2", "reclaimed", 1_800],
+          ],
+        )
+      }),
+  )
+
   test("a campaign that reports no events appends none", {}, (q) =>
     Effect.gen(function* () {
       const { events: _none, ...off } = q.at()

@@ -31,4 +31,5 @@ export const CONTROL_PROMISES = {
   E1: "The store writes an event in the same step that changes the ticket.",
   E2: "Events come **at least once**",
   E3: "The events of one ticket come in order, one at a time.",
+  E4: "`durationSeconds` of `call.ended` is the length that is [charged](#what-counts-and-where) where the campaign has budgets, before it is rounded up",
 } as const

@@ -1,8 +1,9 @@
 /**
  * What a step must tell the host: one event for each ticket that it accepted, called, started or ended, written in that step and no other.
- * Compared as text.
+ * Compared as text. The end of a call says the length that budgets are owed.
  */
 import type { StoredEvent } from "../../src/fifo-queue/rules/shared/events.ts"
+import { holdOf, newlyOwed } from "./budget-steps.ts"
 import { type Change, newlyCalled, newlyOver } from "./change.ts"
 import { isDoubt } from "./queue-state.ts"
 
@@ -30,3 +31,21 @@ export const eventText = (
   { reason, ticket = "", type }: Pick<StoredEvent, "reason" | "ticket" | "type">,
   idOf: (hash: string) => string | undefined,
 ): string => [type, idOf(ticket) ?? `hash ${ticket}`, ...(reason === undefined ? [] : [reason])].join(" ")
+
+/** Whether an end of a call that the step has written says another length than the step owes to budgets. */
+export const wrongDurations = (
+  written: ReadonlyArray<Pick<StoredEvent, "millis" | "ticket" | "type">>,
+  change: Change,
+  idOf: (hash: string) => string | undefined,
+): ReadonlyArray<string> => {
+  const owed = newlyOwed(change)
+  return written.flatMap(({ millis, ticket = "", type }) => {
+    const id = idOf(ticket) ?? ""
+    const record = change.before.tickets.get(id)
+    if (type !== "call.ended" || millis === undefined || record === undefined || record.billed <= 0) return []
+    const { seconds } = owed.get(holdOf(id, record)) ?? {}
+    return seconds === undefined || Math.ceil(millis / 1000) === seconds
+      ? []
+      : [`E4: the end of ${id} says that the call was ${millis} ms long, and ${seconds} s are owed`]
+  })
+}

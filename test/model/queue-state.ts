@@ -18,6 +18,7 @@ const META = [
   "backoffs",
   "auditUntil",
   "sweptAt",
+  "unattended",
   "unattendedFrom",
   "unattendedUntil",
   "graceUntil",

@@ -10,7 +10,7 @@ import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
 import type { StoredEvent } from "../../src/fifo-queue/rules/shared/events.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
-import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/unattended.ts"
+import { MAX_UNATTENDED, UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/unattended.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background/audit.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/drain-removed.ts"
 import type { HostEvent } from "../../src/protocol/host-events.ts"
@@ -68,8 +68,8 @@ export class CampaignWatch {
   private readonly ended = new Set<string>()
   private raw = ""
   private lastSwept = 0
-  /** the latest time in which nobody swept for long */
-  private absence: readonly [from: number, until: number] = [0, 0]
+  /** the latest times in which nobody swept for long, oldest first */
+  private absences: ReadonlyArray<readonly [from: number, until: number]> = []
   /** until then nobody counts as absent */
   private mercy = 0
 
@@ -196,8 +196,8 @@ export class CampaignWatch {
     for (const id of withdrawn) this.ledger.withdrawn(id)
     const away = this.away(now)
     const present = [this.lastSwept, now] as const
-    if (away && step.name === "sweep") this.absence = present
-    const absences = away && step.name !== "sweep" ? [this.absence, present] : [this.absence]
+    if (away && step.name === "sweep") this.absences = [...this.absences, present].slice(-MAX_UNATTENDED)
+    const absences = away && step.name !== "sweep" ? [...this.absences, present] : this.absences
     const shown = step.name === "sweep" ? { shown: step.call.heartbeatAt ?? now } : {}
     const by = { self, ...shown }
     const pays = step.name === "pay" ? { pays: step.call.ids } : {}

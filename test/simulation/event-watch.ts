@@ -11,7 +11,7 @@ import { type StoredEvent, ticketHashOf } from "../../src/fifo-queue/rules/share
 import type { HostEvent } from "../../src/protocol/host-events.ts"
 import type { Rule } from "../../src/store/Store.ts"
 import type { Change } from "../model/change.ts"
-import { type Binding, eventText, expectedEvents } from "../model/events.ts"
+import { type Binding, eventText, expectedEvents, wrongDurations } from "../model/events.ts"
 import type { AnyAsk } from "./did.ts"
 import type { Ledger } from "./ledger.ts"
 import type { World } from "./world.ts"
@@ -79,6 +79,7 @@ export class EventWatch {
     const texts = written.map((event) => eventText(event, (hash) => this.idOf(hash)))
     if (texts.toSorted().join() !== due.join())
       this.world.fail(`E1: events [${texts.join()}] are written where [${due.join()}] are due`)
+    for (const wrong of wrongDurations(written, change, (hash) => this.idOf(hash))) this.world.fail(wrong)
     this.append(written)
   }
 

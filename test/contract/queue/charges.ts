@@ -6,9 +6,12 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
+import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { layer as queueLayer } from "../../../src/fifo-queue/layer.ts"
+import { MAX_UNATTENDED, UNATTENDED_MILLIS } from "../../../src/fifo-queue/rules/shared/unattended.ts"
 import type { Charge } from "../../../src/protocol/settlements.ts"
-import { Store } from "../../../src/store/Store.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import { type Rule, Store } from "../../../src/store/Store.ts"
 import { settingsWith } from "../../harness/settings.ts"
 import { BEGIN } from "../../support/gate.ts"
 
@@ -55,6 +58,40 @@ const inQueue =
 const secondsOf = ({ charges = [] }: { readonly charges?: ReadonlyArray<Charge> }): ReadonlyArray<number> =>
   charges.map(({ seconds }) => seconds)
 
+/** Writes what a gate does that knows the latest time alone in which no gate ran: it has noted it (ms), or forgets it. */
+const olderGate: Rule<object, { readonly from: number; readonly until: number }, boolean> = {
+  name: "test.olderGate",
+  run: (db, [meta = ""], _now, _context, calls) =>
+    calls.map(({ from, until }) => {
+      for (const [field, value] of [
+        ["unattendedFrom", from],
+        ["unattendedUntil", until],
+      ] as const) {
+        if (until === 0) db.hdel(meta, field)
+        else db.hset(meta, field, String(value))
+      }
+      if (until > 0) db.hset(meta, "sweptAt", String(until))
+      return true
+    }),
+  lua: `local call = cjson.decode(ARGV[3])
+if call["until"] == 0 then
+  redis.call("HDEL", KEYS[1], "unattendedFrom", "unattendedUntil")
+else
+  local till = string.format("%.0f", call["until"])
+  redis.call("HSET", KEYS[1], "unattendedFrom", string.format("%.0f", call.from), "unattendedUntil", till, "sweptAt", till)
+end
+return "[true]"`,
+  decode: Boolean,
+  batch: false,
+}
+
+const asOlderGate = (campaign: string, call: { readonly from: number; readonly until: number }) =>
+  Effect.flatMap(Store, (store) =>
+    Effect.flatMap(store.now, (now) =>
+      store.run(olderGate, { keys: keysOf(campaign).slice(0, 1), now, context: NO_CONTEXT, call }),
+    ),
+  )
+
 export const charges = (store: Layer.Layer<Store>): void => {
   it.effect("a call is not charged for the time beyond its limit in which no gate ran", () =>
     Effect.gen(function* () {
@@ -64,6 +101,69 @@ export const charges = (store: Layer.Layer<Store>): void => {
       // gates run again, and the vendor takes so long to end it
       yield* TestClock.adjust("4 seconds")
       assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [604])
+    }).pipe(inQueue(store, 240)),
+  )
+
+  it.effect("each such time counts, also while the vendor does not end the call", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      for (const hours of ["1 hour", "30 minutes", "20 minutes"] as const) {
+        yield* TestClock.adjust(hours)
+        yield* queue.sweep(at)
+        yield* TestClock.adjust("4 seconds")
+        yield* queue.sweep(at)
+      }
+      // and one that is not over yet
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [612])
+    }).pipe(inQueue(store, 240)),
+  )
+
+  it.effect("so many of these times are remembered, the latest ones", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("10 minutes")
+      yield* queue.sweep(at)
+      for (let n = 0; n < MAX_UNATTENDED + 8; n++) {
+        yield* TestClock.adjust(UNATTENDED_MILLIS + 1_000)
+        yield* queue.sweep(at)
+      }
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [600 + 8 * 6])
+    }).pipe(inQueue(store, 240)),
+  )
+
+  it.effect("a time counts that a gate has noted which knows the latest alone, and those before it", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("1 hour")
+      yield* queue.sweep(at)
+      const from = yield* (yield* Store).now
+      yield* TestClock.adjust("30 minutes")
+      yield* asOlderGate(at.campaign, { from, until: yield* (yield* Store).now })
+      yield* TestClock.adjust("4 seconds")
+      yield* queue.sweep(at)
+      yield* TestClock.adjust("20 minutes")
+      yield* queue.sweep(at)
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [604])
+    }).pipe(inQueue(store, 240)),
+  )
+
+  it.effect("nothing is known any more when such a gate has found that the store's time has gone back", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("1 hour")
+      yield* queue.sweep(at)
+      yield* asOlderGate(at.campaign, { from: 0, until: 0 })
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [3_600])
+    }).pipe(inQueue(store, 240)),
+  )
+
+  it.effect("a call that ended while no gate ran makes nobody expect a longer wait", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("3 hours")
+      yield* queue.end(at, ["s1"])
+      assert.strictEqual((yield* queue.sweep(at)).result.averageMillis, 600_000)
     }).pipe(inQueue(store, 240)),
   )
 

@@ -141,6 +141,17 @@ export const lengths = (test: QueueTest): void => {
       }),
   )
 
+  test("the time in which no gate ran is none that a call has run over", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* limited(q, "t1", 60 * SECOND)
+      yield* q.sweep
+      yield* TestClock.adjust(LONGEST_CALL + 60 * SECOND)
+      yield* q.sweep
+      assert.strictEqual(q.stateOf("t1"), "reclaimed")
+      assert.deepStrictEqual(overruns(q), [undefined])
+    }),
+  )
+
   test("of a platform that cannot be asked, pages are warned and nothing is ended", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const endsAt = yield* limited(q, "t1", 60 * SECOND, 180 * SECOND)

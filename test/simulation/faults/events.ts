@@ -68,6 +68,18 @@ export const eventFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
+    name: "the end of a call tells another length than is charged",
+    rule: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zadd: (key, score, member) => {
+          const event = key === s.keys.events ? eventIn(member) : undefined
+          const { millis } = event ?? {}
+          db.zadd(key, score, millis === undefined ? member : JSON.stringify({ ...event, millis: millis + 1_000 }))
+        },
+      })),
+    ),
+  },
+  {
     name: "the end of a call is told twice",
     rule: tampered("end", (db, s) => ({
       zadd: (key, score, member) => {

@@ -10,10 +10,8 @@ const settledAs = <A>(
   change: (settlement: Settlement) => Settlement,
 ): StepAnswer<A> => (settlements === undefined ? rest : { ...rest, settlements: settlements.map(change) })
 
-/** A step takes other times for those in which no gate swept: when one last did, and the latest absence. */
-const unattended = (
-  times: (now: number) => readonly [sweptAt: number, from: number, until: number],
-): NonNullable<Planted["rule"]> =>
+/** A step takes another time for the latest one in which no gate swept: when it began and ended. */
+const unattended = (times: (now: number) => readonly [from: number, until: number]): NonNullable<Planted["rule"]> =>
   everywhere((name) =>
     tampered(name, (db, { now }) => ({
       hgetNumbers: (key, fields) => (fields.includes("unattendedFrom") ? times(now) : db.hgetNumbers(key, fields)),
@@ -23,11 +21,11 @@ const unattended = (
 export const settlementFaults: ReadonlyArray<Planted> = [
   {
     name: "a call is charged the time beyond its limit in which no gate ran",
-    rule: unattended((now) => [now, now, now]),
+    rule: unattended(() => [0, 0]),
   },
   {
     name: "a call is not charged the time beyond its limit, though gates ran",
-    rule: unattended((now) => [now, 0, now]),
+    rule: unattended((now) => [0, now]),
   },
   {
     name: "quota is not given back",

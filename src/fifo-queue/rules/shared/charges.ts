@@ -17,10 +17,11 @@ import { unattendedSince } from "./unattended.ts"
 /** How the time is named that budgets hold for a call: by a hash of its ticket, and the lease of its slot. */
 export const holdName = (ticket: string, lease: string): string => `${shortHash(ticket)}.${lease}`
 
-/** A start begins, for which the campaign's budgets hold time. */
+/** A start begins; the campaign's budgets hold time for it. */
 export const beginBilling = (s: Step, ticket: Ticket): void => {
   ticket.billed = s.context.charges === true ? 0 : undefined
   ticket.lasted = undefined
+  ticket.began = undefined
 }
 
 /** In place of a caller who is not known. */
@@ -40,11 +41,13 @@ const limitOf = (s: Step, id: string, { endsAt, limitedAt, spent }: Ticket): num
   return limit === undefined ? deadline : Math.min(limit, deadline)
 }
 
-/** The length of a call that began at `since` and is over, in whole seconds: without the time beyond its limit in which no gate served the campaign. */
-const measure = (s: Step, id: string, ticket: Ticket, since: number): number => {
+/**
+ * When a call that began at `since` and is over now counts as over (ms): without the time beyond its limit in which no gate served the campaign.
+ * To be asked before the slot is free, because the limit is forgotten then.
+ */
+export const overAt = (s: Step, id: string, ticket: Ticket, since: number): number => {
   const limit = limitOf(s, id, ticket)
-  const unattended = limit < s.now ? unattendedSince(s, Math.max(limit, since)) : 0
-  return Math.ceil(Math.max(0, s.now - unattended - since) / 1000)
+  return limit < s.now ? s.now - unattendedSince(s, Math.max(limit, since)) : s.now
 }
 
 /**
@@ -52,7 +55,8 @@ const measure = (s: Step, id: string, ticket: Ticket, since: number): number => 
  * @lazy
  */
 export const oweCharge = (s: Step, id: string, ticket: Ticket, since: number): void => {
-  const seconds = since === 0 ? 0 : (ticket.lasted ?? measure(s, id, ticket, since))
+  const seconds =
+    since === 0 ? 0 : (ticket.lasted ?? Math.ceil(Math.max(0, overAt(s, id, ticket, since) - since) / 1000))
   const hold = holdName(ticket.ticket ?? id, ticket.lease ?? "")
   const caller = ticket.payer ?? ticket.caller
   const { sessions } = ticket

@@ -9,7 +9,7 @@
  *                          `failing` and `failingSince`, failed starts since then, `refused` and `refusedCallers`, those that were
  *                          refused for what their callers sent, `heardAt` and `watchedAt`, when reading the
  *                          platform last succeeded and was last due, and `readsContradictedAt`; `sweptAt`, when a gate last swept;
- *                          `unattendedFrom` and `unattendedUntil`, when none did for long (`unattended.ts`);
+ *                          `unattended`, `unattendedFrom` and `unattendedUntil`, when none did for long (`unattended.ts`);
  *                          `graceUntil`, until when nobody counts as absent; `forgivenAt`, when time was last given back after an
  *                          outage; `heldFrom`, since when calls are held; `stalledAt` and `stallsSince`, when steps arrived late
  *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has

@@ -8,7 +8,7 @@ import type { Hindrances, Waiting } from "../../answers.ts"
 import { isKnownNumber } from "../../bounds.ts"
 import { withBudgets } from "./awaited-budgets.ts"
 import { noteChange } from "./changes.ts"
-import { beginBilling, oweCharge } from "./charges.ts"
+import { beginBilling, overAt, oweCharge } from "./charges.ts"
 import { noteLength, noteSilence, noteStop } from "./ending.ts"
 import { appendTicketEvent } from "./events.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, positionOf } from "./fair-places.ts"
@@ -212,8 +212,9 @@ export const endSession = (
   reported: EndState,
   kind: SettlementKind = reported === "failed" ? "refund" : "release",
 ): void => {
-  const { endsAt } = ticket
-  // what is owed depends on the call's limit
+  const { began, endsAt, lasted, since = s.now } = ticket
+  // this and what is owed depend on the call's limit
+  const measured = overAt(s, id, ticket, since)
   freeSlot(s, id, ticket)
   const state = noteStop(s, id, ticket, noteLength(ticket, s.now, noteSilence(s, ticket, reported)))
   s.db.zrem(s.keys.ending, id)
@@ -231,13 +232,16 @@ export const endSession = (
   ) {
     const average = meta(s, "averageMillis")
     // the clocks of two instances may differ by more than the length of a short call
-    const length = Math.max(0, s.now - (ticket.since ?? s.now))
+    const length = Math.max(0, measured - since)
     const updated = average === 0 ? length : average + Math.floor((length - average) / 8)
     s.db.hset(s.keys.meta, "averageMillis", `${updated}`)
   }
+  // the same length as is charged: the vendor's, where it has said it
+  const from = began ?? since
+  const end = lasted === undefined ? measured : from + lasted * 1000
   const [session] = ticket.sessions ?? []
   const ran = ticket.offerBefore === undefined && ticket.unopened !== true
-  const millis = ran ? Math.max(0, s.now - (ticket.since ?? s.now)) : undefined
+  const millis = ran ? Math.max(0, end - from) : undefined
   ticket.sessions = undefined
   // its page may have stayed connected, and the message that tells it may be lost
   if (ticket.instance !== undefined || s.context.instance === "") noteChange(s, id)
@@ -247,7 +251,7 @@ export const endSession = (
   }
   s.db.zrem(s.keys.limits, id)
   ticket.endsAt = undefined
-  const over = s.now - endsAt
+  const over = end - endsAt
   endTicket(s, id, ticket, state, kind, {
     ...(s.context.events === true ? { session, millis } : {}),
     ...(over > OVERRUN_MILLIS ? { overrunMillis: over } : {}),

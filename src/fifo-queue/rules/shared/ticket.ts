@@ -64,6 +64,8 @@ export interface Ticket {
    * began
    */
   billed?: number | undefined
+  /** of a call whose campaign reports events: since when it runs; absent where a gate of an older version has bound it, or before it does */
+  began?: number | undefined
   /** of a start in doubt whose time budgets hold: the caller, as the rate limiter knows him */
   payer?: string | undefined
   /** how long the call was by its vendor, in whole seconds; absent where the vendor has not said it */
@@ -153,6 +155,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   (value.spent === undefined || value.spent === true) &&
   isNumberOrNone(value.limitedAt) &&
   isNumberOrNone(value.billed) &&
+  isNumberOrNone(value.began) &&
   isTextOrNone(value.payer) &&
   isNumberOrNone(value.lasted) &&
   isNumberOrNone(value.callerHeard) &&
