@@ -42,7 +42,7 @@ const errorsOf = (gates: ReadonlyArray<Gate>): ReadonlyArray<string> =>
     // the checks at the start ask for what the fake platform does not have
     .filter((line) => !line.includes("there is no platform API at this address"))
 
-it(
+it.concurrent(
   "nobody who waits at a gate of the last release is ended by the hours of this version, and the calls that it handles have some of their events",
   { timeout: 120_000 },
   upgrading(async ({ args, bench, released }) => {
@@ -92,7 +92,7 @@ const CALLS = 30
 const OLD_SECRET = "whsec_b2xkZXIgZ2F0ZSBvZiB0aGUgdXBncmFkZSB0ZXN0"
 const NEW_SECRET = "whsec_bmV3ZXIgZ2F0ZSBvZiB0aGUgdXBncmFkZSB0ZXN0"
 
-it(
+it.concurrent(
   "an older gate delivers and lists the events of types that it does not know; each is taken once, by whichever gate",
   { timeout: 120_000 },
   upgrading(async ({ args, bench, platform, redis, released }) => {

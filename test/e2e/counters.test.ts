@@ -200,7 +200,8 @@ const settings = (platform: FakePlatform, redis: { readonly url: string }) =>
     Queue__DisconnectGraceSeconds: "8",
   })
 
-describe("counters of several gates", { timeout: 300_000 }, () => {
+// both mostly wait
+describe.concurrent("counters of several gates", { timeout: 300_000 }, () => {
   it(
     `counters of two instances add up to what ${CALLERS} callers and the platform saw, whichever instance each part reached`,
     withBench(async (bench) => {

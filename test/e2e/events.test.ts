@@ -30,7 +30,10 @@ const STORES: ReadonlyArray<
   ["a Redis Cluster", startCluster],
 ]
 
-describe.each(STORES)("events of two instances on %s", (_name, startStore) => {
+/** The tests of a store run one after the other, while both stores are tried at once. */
+const inOrder = { concurrent: false }
+
+describe.concurrent.each(STORES)("events of two instances on %s", (_name, startStore) => {
   const bench = makeBench()
   afterAll(bench.dispose)
   let platform: FakePlatform
@@ -66,7 +69,7 @@ describe.each(STORES)("events of two instances on %s", (_name, startStore) => {
     }
   }
 
-  it("arrive at least once, in order, although one is killed while it sends", async () => {
+  it("arrive at least once, in order, although one is killed while it sends", inOrder, async () => {
     receiver.script = async (_event, response) => {
       await new Promise((resolve) => setTimeout(resolve, 100))
       if (!response.writable) return false
@@ -105,7 +108,7 @@ describe.each(STORES)("events of two instances on %s", (_name, startStore) => {
     }
   })
 
-  it("are read with the token of the campaign alone, from a cursor that is known", async () => {
+  it("are read with the token of the campaign alone, from a cursor that is known", inOrder, async () => {
     const ask = (path: string, token = TOKEN) =>
       b.ask("GET", `/api/events${path}`, { headers: { authorization: `Bearer ${token}` } })
     assert.deepInclude((await ask("", "wrong-token-0123456789")).json, { code: "events_unauthorized", status: 401 })
@@ -119,7 +122,7 @@ describe.each(STORES)("events of two instances on %s", (_name, startStore) => {
     assert.deepInclude(events[0], { seq: 179, type: "call.ended" })
   })
 
-  it("are counted in the metrics", async () => {
+  it("are counted in the metrics", inOrder, async () => {
     const counted = /voicegate_events_total\{campaign="default",outcome="delivered"\} [1-9]/
     const nothingWaits = /voicegate_events_pending\{campaign="default"\} 0\n/
     await eventually("nothing waits", async () => {
