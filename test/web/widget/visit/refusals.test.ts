@@ -7,6 +7,8 @@ import { click, screen, see } from "../../visitor.ts"
 import { type Browsing, useWidget } from "../rig.ts"
 
 const widget = useWidget()
+/** in milliseconds */
+const HALF_A_MINUTE = 30_000
 
 /** A page of a visitor at a gate of its own. */
 const begin = async (options: Options = {}, browsing: Browsing = {}): Promise<Page> => {
@@ -76,10 +78,15 @@ describe("the first screen", () => {
 
   it("has its button again within half a minute after a visitor is let in, by itself", async () => {
     const answer = await finding({ state: "full" })
+    await widget.visitor.context.clock.install()
     const tab = await widget.open()
     await screen(tab, "The queue is full")
     Object.assign(answer, { json: { state: "open", estimatedWaitSeconds: 0 } })
-    await screen(tab, "Talk to us")
+    await tab.clock.fastForward(HALF_A_MINUTE)
+    // without another half of a minute
+    await tab
+      .getByRole("heading", { level: 2, name: "Talk to us", exact: true })
+      .waitFor({ timeout: HALF_A_MINUTE / 2 })
     await click(tab, "Start a call")
     await screen(tab, "In call")
   })
