@@ -16,6 +16,7 @@ import {
   ticket,
   withTicketLast,
 } from "../operator/commands/operate.ts"
+import { withTimesAttached } from "../operator/commands/times.ts"
 import { VENDORS } from "../platform-api/vendors.ts"
 import { packageVersion } from "../serving/package-files.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
@@ -226,7 +227,8 @@ const voicegate = root.pipe(
   ]),
 )
 
-export const run = (args: ReadonlyArray<string>) => Command.runWith(voicegate, { version })(withTicketLast(args))
+export const run = (args: ReadonlyArray<string>) =>
+  Command.runWith(voicegate, { version })(withTicketLast(withTimesAttached(args)))
 
 /** Whether the arguments were refused; help that was not asked for, because a subcommand is missing, counts too. */
 export const isWrongUsage = (exit: Exit.Exit<unknown, unknown>): boolean =>

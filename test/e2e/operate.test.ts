@@ -141,6 +141,8 @@ describe("an operator without a browser", () => {
     const past = await run("campaign pause default --until 2020-01-01T00:00Z")
     assert.deepStrictEqual([past.code, past.output.trim()], [1, "--until: expected a time in the future"])
     assert.strictEqual((await run("campaign pause default --until 14:00")).code, 2)
+    const soon = await json("campaign pause default --until +30m")
+    assert.approximately(soon.document.pausedUntil, Date.now() + 1_800_000, 60_000)
     assert.deepStrictEqual(await json("campaign pause default --until 9000-01-01T01:00+01:00"), {
       code: 0,
       document: { result: "done", ticket: "-", pausedUntil: Date.parse("9000-01-01T00:00Z") },

@@ -1,5 +1,5 @@
 /** The commands `campaign`, `ticket`, `address`, `events`, `budget`, `forget` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
-import { Console, DateTime, Effect, type FileSystem, Option, Schema, Struct } from "effect"
+import { Console, Effect, type FileSystem, Option, Schema, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
 import type { SettingsSource } from "../../settings/load.ts"
@@ -7,6 +7,7 @@ import { baseUrl } from "../../settings/values/network.ts"
 import { campaignCommands } from "../action-words.ts"
 import type { ConsoleClient, ConsoleFailed } from "./console-client.ts"
 import type { Printed } from "./run.ts"
+import { durationOf, since, until } from "./times.ts"
 
 /** Loaded when one of the commands runs. */
 const implementation = Effect.promise(() => import("./run.ts"))
@@ -55,19 +56,6 @@ const TOKEN =
   "The operator's token is Security.ConsoleToken of the settings, or the environment variable Security__ConsoleToken. " +
   "It is never an argument, which other users of the machine could read."
 
-const decodeTime = Schema.decodeUnknownOption(Schema.DateTimeUtcFromString)
-
-const until = Flag.String("until").pipe(
-  Flag.withDescription(
-    "when the pause ends by itself, such as 2026-11-24T14:00+01:00; waiting callers see the time. Without it, the pause ends with resume",
-  ),
-  Flag.filterMap(
-    (text) => (/(Z|[+-]\d\d:?\d\d)$/.test(text) ? Option.map(decodeTime(text), DateTime.toEpochMillis) : Option.none()),
-    () => "Expected a time with its zone, such as 2026-11-24T14:00+01:00",
-  ),
-  Flag.optional,
-)
-
 const yes = Flag.Boolean("yes").pipe(
   Flag.withDescription("end them: without it, the command only says how many calls run"),
   Flag.withDefault(false),
@@ -80,16 +68,6 @@ const range = Flag.Literals("range", ["hour", "day", "week"]).pipe(
   Flag.withDescription("the last hour by the minute, day by 10 minutes, or week by the hour"),
   Flag.withDefault("hour" as const),
 )
-
-const DURATION = /^(\d{1,4})(m|h|d|w)$/
-const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
-const isUnit = (text: string): text is keyof typeof UNITS => text in UNITS
-
-/** `90m`, `1h`, `7d`, `2w` in milliseconds. */
-const durationOf = (text: string): Option.Option<number> => {
-  const [, number = "", unit = ""] = DURATION.exec(text) ?? []
-  return isUnit(unit) && Number(number) > 0 ? Option.some(Number(number) * UNITS[unit]) : Option.none()
-}
 
 export const address = <R>(source: Source<R>) => {
   const whose = Argument.String("address").pipe(
@@ -195,14 +173,6 @@ export const events = <R>(source: Source<R>) => {
   )
   const before = Flag.Int("before").pipe(Flag.withDescription("only events before this number"), Flag.withDefault(0))
   const seq = Flag.Int("seq").pipe(Flag.withDescription("the number of one event"), Flag.optional)
-  const since = Flag.String("since").pipe(
-    Flag.withDescription("only events since this time, such as 2026-11-24T14:00+01:00; all when absent"),
-    Flag.filterMap(
-      (text) => Option.map(decodeTime(text), DateTime.toEpochMillis),
-      () => "Expected a time with its zone, such as 2026-11-24T14:00+01:00",
-    ),
-    Flag.withDefault(0),
-  )
   const yes = Flag.Boolean("yes").pipe(
     Flag.withDescription("send again all that were given up, without asking"),
     Flag.withDefault(false),
