@@ -2,7 +2,7 @@
  * How a vendor declares its settings, in `settings.ts` of its folder. A vendor's campaign has no business and no web campaign, so what
  * identifies it, in the store and to callers, is the vendor's agent at that vendor's address.
  */
-import { Record, type Redacted, type Schema } from "effect"
+import { Record, type Redacted, Schema } from "effect"
 import { toLowerCase } from "effect/String"
 import type { Reader } from "./reading/reader.ts"
 import { ownNames, requiredWith, withDefault } from "./setting.ts"
@@ -59,6 +59,12 @@ interface Facts<A> {
   readonly contradictions?: (settings: A, isGiven: (setting: string) => boolean) => ReadonlyArray<Contradiction>
 }
 
+/** The address at which a vendor's API is unless the settings name another; undefined where they must name one. */
+const ownAddress = ({ BaseUrl }: Schema.Struct.Fields): string | undefined => {
+  const fallback = BaseUrl === undefined ? undefined : Schema.resolveAnnotationsKey(BaseUrl)?.voicegate?.fallback
+  return typeof fallback === "string" ? fallback : undefined
+}
+
 type VendorSchema = Schema.Decoder<unknown> & { readonly fields: Schema.Struct.Fields }
 
 /** @param group the key of the vendor's settings in a campaign, of which `Platform` is the lower case */
@@ -70,6 +76,7 @@ export const vendor = <const Group extends string, S extends VendorSchema>(
   group,
   platform: toLowerCase(group),
   settings,
+  ownAddress: ownAddress(settings.fields),
   tellsLimit,
   endsCalls: typeof endsCalls === "string" ? `${group}.${endsCalls}` : endsCalls,
   blames: {

@@ -94,6 +94,7 @@ export const assemblyai = (
     pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     check: checkAgent(grant("read", 1), {
       group: "AssemblyAI",
+      baseUrl: campaign.BaseUrl,
       agent: "BaseUrl",
       may: "make tokens",
       bounds: `a token opens one session, once, within ${lifetimeSeconds} s; the session ends after ${longest} s`,

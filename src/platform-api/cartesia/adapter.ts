@@ -145,6 +145,7 @@ export const cartesia = (
         ),
       ],
       group: "Cartesia",
+      baseUrl: campaign.BaseUrl,
       agent: "AgentId",
       bounds:
         `a token opens any number of calls of the account's agents until it expires, ${lifetimeSeconds} s after it was made; ` +

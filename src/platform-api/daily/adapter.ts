@@ -172,6 +172,7 @@ export const daily = (
     },
     check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: "v1/" }), {
       group: "Daily",
+      baseUrl: campaign.BaseUrl,
       agent: "BaseUrl",
       settings: Schema.Unknown,
       breaks: () => [

@@ -74,6 +74,7 @@ export const deepgram = (
     pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     check: checkAgent(grant("read", 1), {
       group: "Deepgram",
+      baseUrl: campaign.BaseUrl,
       agent: "BaseUrl",
       settings: Schema.Unknown,
       breaks: () => [

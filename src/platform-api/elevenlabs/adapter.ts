@@ -205,6 +205,7 @@ export const elevenlabs = (
         hooksOf(found),
       ],
       group: "ElevenLabs",
+      baseUrl: campaign.BaseUrl,
       agent: "AgentId",
       bounds: `an address opens one conversation, once, within ${ADDRESS_SECONDS / 60} minutes, which may be longer than the start window`,
     }),

@@ -154,6 +154,7 @@ export const openai = (
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `v1/models/${encodeURIComponent(Model)}` }), {
       group: "OpenAI",
+      baseUrl: campaign.BaseUrl,
       agent: "Model",
       bounds: `a token makes one offer at the gate, once, within ${lifetimeSeconds} s, and opens nothing at OpenAI`,
     }),

@@ -131,6 +131,7 @@ export const pipecat = (
       settings: Agent,
       breaks: (found) => [Effect.succeed(coldStarts(found))],
       group: "Pipecat",
+      baseUrl: campaign.BaseUrl,
       agent: "AgentId",
       key: "PrivateKey",
       bounds: `a token joins the room of one session, again until it expires, ${lifetimeSeconds} s after it was made; a session has one agent`,

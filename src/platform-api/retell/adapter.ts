@@ -209,6 +209,7 @@ export const retell = (
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `get-agent/${encodeURIComponent(AgentId)}` }), {
       group: "Retell",
+      baseUrl: campaign.BaseUrl,
       agent: "AgentId",
       settings: Agent,
       breaks: ({ webhook_events, webhook_url }) => [

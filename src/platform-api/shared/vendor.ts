@@ -8,6 +8,7 @@ import { type PlatformError, unavailable } from "../errors.ts"
 import { faultAt } from "../faults.ts"
 import type { Finding, SessionState } from "../model.ts"
 import type { Endpoint } from "../requests/transport.ts"
+import { type Group, vendors } from "../vendors.ts"
 import { readVendorAnswer, type VendorFailure } from "./vendor-answer.ts"
 
 /** Under this name the gate's id of a start is in the vendor's metadata of the call, and comes back in lists and webhooks. */
@@ -156,6 +157,7 @@ export const ReadsSettings: Context.Reference<boolean> = Context.Reference("voic
  * @param breaks what of the vendor's own settings breaks a promise of the gate, each a sentence that names them; of each read alone, because a
  *   key may not be able to make all of them
  * @param group the vendor's key in the settings
+ * @param baseUrl where the vendor's API is
  * @param agent the name of the setting that a 400, a 404 and a 422 blame
  * @param key the name of the setting that any other refusal blames
  * @param may what the key may do if the read succeeds
@@ -166,6 +168,7 @@ export const checkAgent = <A = unknown>(
   {
     settings,
     agent,
+    baseUrl,
     bounds,
     breaks,
     group,
@@ -173,8 +176,9 @@ export const checkAgent = <A = unknown>(
     key = "ApiKey",
     may = "read the agent",
   }: {
-    readonly group: string
+    readonly group: Group
     readonly agent: string
+    readonly baseUrl: string
     readonly bounds: string
     /** the vendor's settings in what was read; all of it if absent */
     readonly settings?: Schema.Decoder<A>
@@ -187,7 +191,7 @@ export const checkAgent = <A = unknown>(
   Effect.gen(function* () {
     const credential: Finding = { subject: "credential", state: isBounded ? "ok" : "not_checked", detail: bounds }
     const found = yield* Effect.result(read)
-    if (Result.isFailure(found)) return [unread(found.failure, `${group}.`, agent, key), credential]
+    if (Result.isFailure(found)) return [unread(found.failure, { group, agent, baseUrl, key }), credential]
     const platform: Finding = { subject: "platform", state: "ok", detail: `reachable; the key may ${may}` }
     if (breaks === undefined || settings === undefined || !(yield* ReadsSettings)) return [platform, credential]
     const decoded = Schema.decodeUnknownOption(settings)(found.success)
@@ -209,20 +213,27 @@ const notRead = (detail: string): Finding => ({ subject: "vendor's settings", st
 const BLAMES_AGENT: ReadonlySet<number> = new Set([400, 404, 422])
 
 /** Why the agent could not be read, with the setting to check. */
-const unread = (error: PlatformError, group: string, agent: string, key: string): Finding => {
+const unread = (
+  error: PlatformError,
+  { agent, baseUrl, group, key }: Record<"agent" | "baseUrl" | "key", string> & { readonly group: Group },
+): Finding => {
   const { message, reason } = error
   if (reason._tag === "KeyRateLimited" || reason._tag === "AtCapacity") {
     return { subject: "platform", state: "not_checked", detail: message, answers: true }
   }
-  const failed = (setting: string, detail = `${group}${setting}: ${message}`): Finding => ({
+  const failed = (setting: string, detail = `${group}.${setting}: ${message}`): Finding => ({
     subject: "platform",
     state: "failed",
     detail,
-    ...faultAt(`${group}${setting}`, error),
+    ...faultAt(`${group}.${setting}`, error),
   })
   if (reason._tag === "Unavailable") {
-    return reason.reason === "server_error" ? failed("BaseUrl", `the vendor fails: ${message}`) : failed("BaseUrl")
+    if (reason.reason === "server_error") return failed("BaseUrl", `the vendor fails: ${message}`)
+    // nobody wrote this setting, so it does not help to name it
+    return vendors[group].ownAddress === baseUrl
+      ? failed("BaseUrl", `${group} gives no usable answer at ${baseUrl}, its own address: ${message}`)
+      : failed("BaseUrl")
   }
-  if (reason.status === 402) return failed(key, `the account of ${group}${key}: ${message}`)
+  if (reason.status === 402) return failed(key, `the account of ${group}.${key}: ${message}`)
   return failed(BLAMES_AGENT.has(reason.status) ? agent : key)
 }

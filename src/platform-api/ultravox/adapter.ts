@@ -202,6 +202,7 @@ export const ultravox = (
             ]
           : [],
       group: "Ultravox",
+      baseUrl: campaign.BaseUrl,
       agent: "AgentId",
       bounds: `an address is for one call, which must be joined within ${lifetimeSeconds} s`,
     }),

@@ -244,6 +244,7 @@ export const vapi = (
         ]),
       ],
       group: "Vapi",
+      baseUrl: campaign.BaseUrl,
       agent: "AssistantId",
       bounds: `an address is for one call and opens it until it is over; the call waits ${joinSeconds} s for its caller`,
     }),
