@@ -1,14 +1,14 @@
 /**
  * Adds up the metrics of several processes, in the text format of Prometheus. Counters and histograms are added. A gauge of a campaign that
  * every process reads from the shared store, such as the length of its queue, is that of the process which has read it last; any other is
- * the maximum. A gauge of the process itself is added.
+ * the maximum. A gauge of the process itself is added, except its descriptors: each process has a limit of its own, so those of the process with
+ * the most are compared with it.
  */
 
 /** Gauges of which each process has its own part. */
 const ADDED_GAUGES = new Set([
   "voicegate_connected_tickets",
   "process_resident_memory_bytes",
-  "process_open_fds",
   "nodejs_heap_size_used_bytes",
 ])
 
