@@ -1,5 +1,6 @@
 /** Lets another gatekeeper of the same instance take over: the background tasks stop first, and what was begun finishes. */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
+import * as budgetMetrics from "../budgets/metrics.ts"
 import * as Background from "./background/layer.ts"
 import { StoreOutage } from "./background/StoreOutage.ts"
 import { Campaigns } from "./Campaigns.ts"
@@ -45,7 +46,11 @@ export const layer = Layer.effect(
           const gone = campaigns.all.filter(({ name }) => !names.has(name))
           return Effect.andThen(
             Scope.close(tasks, Exit.void),
-            Effect.forEach(gone, ({ name }) => metrics.clearGauges(name), { discard: true }),
+            Effect.forEach(
+              gone,
+              ({ name }) => Effect.andThen(metrics.clearGauges(name), budgetMetrics.showRefusing(name, [])),
+              { discard: true },
+            ),
           )
         }),
     }

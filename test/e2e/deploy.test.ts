@@ -200,12 +200,32 @@ describe("the rules for Prometheus", () => {
     for (const alert of alerts) assert.include(tested, `name: ${alert} fires`)
   })
 
-  it("are explained in the documentation, one row each", () => {
+  it("are explained in the documentation, one row each, with their severity and how long they wait", () => {
     const documented = readFileSync(join(import.meta.dirname, "../../src/docs/monitoring.md"), "utf8")
+    const waits = (pause = "") => (pause === "0m" ? "at once" : `for ${pause.replace("m", " min").replace("s", " s")}`)
+    const severities = [...rules.matchAll(/^ +severity: (\w+)$/gm)].map(([, severity]) => severity)
+    const pauses = [...rules.matchAll(/^ +for: (\w+)$/gm)].map(([, pause]) => waits(pause))
     assert.deepStrictEqual(
-      [...documented.matchAll(/^\| `(Voicegate\w+)` \|/gm)].map(([, name]) => name),
-      alerts,
+      [...documented.matchAll(/^\| `(Voicegate\w+)` \| (\w+) \| [^|]*, ([\w ]+) \|/gm)].map((row) => row.slice(1)),
+      alerts.map((alert, n) => [alert, severities[n], pauses[n]]),
     )
+  })
+
+  it("are read by a Prometheus with the configuration that the documentation shows", () => {
+    const documented = readFileSync(join(import.meta.dirname, "../../src/docs/monitoring.md"), "utf8")
+    const [, configuration = ""] = /^```yaml\n(global:[\s\S]*?)^```/m.exec(documented) ?? []
+    const directory = mkdtempSync(join(tmpdir(), "voicegate-prometheus-"))
+    try {
+      const file = join(directory, "prometheus.yml")
+      writeFileSync(
+        file,
+        configuration.replace("/etc/prometheus/voicegate-rules.yaml", join(DIRECTORY, "prometheus-rules.yaml")),
+      )
+      const checked = execFileSync("promtool", ["check", "config", file], { encoding: "utf8", stdio: "pipe" })
+      assert.include(checked, `SUCCESS: ${alerts.length} rules found`)
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
   })
 })
 
@@ -215,7 +235,17 @@ describe("the rules and the dashboard", () => {
     withBench(async ({ gate, own }) => {
       const redis = own(await startRedis())
       const platform = own(await startPlatform())
-      const more = { StoreConnectionString: redis.url, Security__Shadow__BlockDatacenter: "true" }
+      const more = {
+        StoreConnectionString: redis.url,
+        Security__Shadow__BlockDatacenter: "true",
+        VoiceAiPlatform__Events__Url: "http://127.0.0.1:9/",
+        VoiceAiPlatform__Events__Secrets__0: `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
+        VoiceAiPlatform__Budgets__0__Name: "month",
+        VoiceAiPlatform__Budgets__0__Of: "campaign",
+        VoiceAiPlatform__Budgets__0__Unit: "minutes",
+        VoiceAiPlatform__Budgets__0__Per: "month",
+        VoiceAiPlatform__Budgets__0__Cap: "900",
+      }
       const served = await gate(settingsFor(platform, more))
       const scraped = (await served.ask("GET", "/metrics")).text
       const dashboard: {

@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import { Listeners } from "../../src/http/Listeners.ts"
 import * as ListenersLayer from "../../src/http/server/listeners.ts"
 import { call, post } from "../support/gate-server.ts"
@@ -55,4 +55,28 @@ describe("the budgets over HTTP after a reload", () => {
       ),
     ),
   )
+})
+
+describe("the metrics of budgets after a reload", () => {
+  const refuses = Effect.map(Metric.snapshot, (all) =>
+    all.flatMap((each) =>
+      each.id === "voicegate_budget_refusing" && each.type === "Gauge" && Object(each.attributes).budget === "spent"
+        ? [each.state.value]
+        : [],
+    ),
+  )
+  it.effect("say of a budget that the settings have no more that it refuses nobody", () => {
+    const [team] = BUDGETS.Budgets
+    return withGate(load({ Budgets: [{ ...team, Name: "spent", Cap: 0.1 }] }), ({ next }) =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* refuses, [1])
+        yield* next(load(BUDGETS))
+        yield* reload
+        assert.deepStrictEqual(yield* refuses, [0])
+        yield* next(load())
+        yield* reload
+        assert.deepStrictEqual(yield* refuses, [0])
+      }),
+    ).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  })
 })

@@ -7,6 +7,7 @@
  */
 import { Effect, Layer } from "effect"
 import { type BudgetedCampaign, Budgets, type DueCall } from "../../budgets/Budgets.ts"
+import { budgetAnswerOf } from "../../budgets/balance-answer.ts"
 import * as metrics from "../../budgets/metrics.ts"
 import type { BilledCalls } from "../../fifo-queue/answers.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
@@ -70,7 +71,10 @@ export const layer = Layer.effectDiscard(
       return holdDue(where, (call, since) => budgets.countOn(where.campaign, call, since))
     }
     const showBalances = Effect.fnUntraced(function* (campaign: Campaign) {
-      if (!budgets.has(campaign)) return
+      if (!budgets.has(campaign)) return yield* metrics.showRefusing(campaign.name, [])
+      yield* Effect.forEach(campaign.Budgets ?? [], ({ Name }) => metrics.register(campaign.name, Name), {
+        discard: true,
+      })
       const balances = yield* budgets.balances({ campaign, key: at(campaign).campaign })
       usedUp.read(campaign, balances)
       for (const { adjusted, budget, held, settled } of balances) {
@@ -78,11 +82,15 @@ export const layer = Layer.effectDiscard(
         yield* metrics.show("held", campaign.name, budget.Name, held)
         yield* metrics.show("cap", campaign.name, budget.Name, budget.Cap + adjusted)
       }
+      yield* metrics.showRefusing(
+        campaign.name,
+        balances.map((each) => [each.budget.Name, budgetAnswerOf(campaign, each).refusing === true]),
+      )
     })
     yield* runForEachCampaign(RESTORE_MILLIS, "search for lost holds", (campaign) =>
       budgets.has(campaign) ? restoreLost(campaign) : countOn(campaign),
     )
-    yield* runForEachCampaign(SHOW_MILLIS, "balances of budgets", showBalances)
+    yield* runForEachCampaign(SHOW_MILLIS, "balances of budgets", showBalances, { atOnce: true })
     yield* runForEachCampaign(HOLD_CHECK_MILLIS, "holding of time for calls", (campaign) =>
       budgets.has(campaign) ? holdAhead(campaign) : Effect.void,
     )

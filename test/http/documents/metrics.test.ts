@@ -37,6 +37,27 @@ describe("the metrics", () => {
   )
 })
 
+describe("the metrics of budgets", () => {
+  const budget = (Name: string, Of: string, Cap: number) => ({ Name, Of, Unit: "minutes", Per: "day", Cap })
+  const Budgets = [budget("team", "campaign", 60), budget("spent", "campaign", 0.1), budget("own", "caller", 5)]
+  servedTest(
+    "begin at 0, because the first count would be no increase, and say which budget refuses new calls",
+    { VoiceAiPlatform: { MaxConcurrency: 3, Budgets } },
+    ({ url }) =>
+      Effect.gen(function* () {
+        const { text } = yield* call(`${url}/metrics`)
+        const lines = text.split("\n")
+        for (const { Name } of Budgets)
+          for (const counter of ["alerts", "overrun", "refusals"])
+            assert.include(lines, `voicegate_budget_${counter}_total{campaign="default",budget="${Name}"} 0`)
+        assert.include(lines, 'voicegate_budget_refusing{campaign="default",budget="team"} 0')
+        assert.include(lines, 'voicegate_budget_refusing{campaign="default",budget="spent"} 1')
+        // a balance of callers is not one number
+        assert.notInclude(text, 'voicegate_budget_refusing{campaign="default",budget="own"}')
+      }),
+  )
+})
+
 describe("the metrics by default", () => {
   const given = { Server: { Metrics: "local" }, Security: { TrustedProxies: ["loopback"] } } as const
   servedTest("are served to this machine, and to nobody whose request a proxy has forwarded", given, ({ url }) =>
@@ -91,6 +112,12 @@ voicegate_waiting{campaign="default"} 7
 # HELP process_open_fds Files
 # TYPE process_open_fds gauge
 process_open_fds 20
+# HELP process_max_fds Most files
+# TYPE process_max_fds gauge
+process_max_fds 1024
+# HELP process_resident_memory_bytes Memory
+# TYPE process_resident_memory_bytes gauge
+process_resident_memory_bytes 19
 `
   const other = `# HELP a_total Some
 # TYPE a_total counter
@@ -107,12 +134,18 @@ voicegate_waiting{campaign="default"} 6
 # HELP process_open_fds Files
 # TYPE process_open_fds gauge
 process_open_fds 22
+# HELP process_max_fds Most files
+# TYPE process_max_fds gauge
+process_max_fds 1024
+# HELP process_resident_memory_bytes Memory
+# TYPE process_resident_memory_bytes gauge
+process_resident_memory_bytes 23
 # HELP only_total Here
 # TYPE only_total counter
 only_total 9
 `
 
-  it("adds counters and histograms, and takes the maximum of what each reads from the store", () => {
+  it("adds counters, histograms and memory, and takes the maximum of what each reads from the store, and of open files, whose limit is each one's own", () => {
     assert.deepStrictEqual(
       sumMetrics([one, other])
         .split("\n")
@@ -125,7 +158,9 @@ only_total 9
         "wait_seconds_sum 6",
         "wait_seconds_count 5",
         'voicegate_waiting{campaign="default"} 7',
-        "process_open_fds 42",
+        "process_open_fds 22",
+        "process_max_fds 1024",
+        "process_resident_memory_bytes 42",
         "only_total 9",
         "",
       ],
