@@ -367,8 +367,8 @@ describe("the package", () => {
 
   it("shows each setting's description where an editor shows the type", async () => {
     const types = await readFile(installed("dist/embedded/settings.d.ts"), "utf8")
-    const names = [...types.matchAll(/^( +)readonly \w+\??: (?!\{)/gm)]
-    const described = [...types.matchAll(/\*\/\n +readonly \w+\??: (?!\{)/g)]
+    const names = [...types.matchAll(/^([\t ]+)readonly \w+\??: (?!\{)/gm)]
+    const described = [...types.matchAll(/\*\/\n[\t ]+readonly \w+\??: (?!\{)/g)]
     expect(names.length).toBeGreaterThan(150)
     expect(described).toHaveLength(names.length)
     expect(types).toContain("/** refuse VPN addresses. Default: true */")
