@@ -90,8 +90,7 @@ export const Health = Struct({
 })
 export type Health = typeof Health.Type
 
-/** An instance without a report for this long (ms) has died, or cannot reach the store. */
-export const SILENT_MILLIS = 15_000
+export { SILENT_MILLIS } from "./silent-instances.ts"
 
 export const Instance = Struct({ id: Text, seenAt: Finite, host: Text, startedAt: Finite, connections: Finite })
 export type Instance = typeof Instance.Type

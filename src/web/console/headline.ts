@@ -2,14 +2,8 @@
  * What the page says first: what is wrong, or the state of the campaign, and what to do. A problem of the gate, the store, the platform or a
  * budget comes before what an operator has ordered, because nobody has ordered it.
  */
-import {
-  type Campaigns,
-  type Health,
-  type Instance,
-  type Queue,
-  SILENT_MILLIS,
-  type View,
-} from "../../operator/shapes.ts"
+import type { Campaigns, Health, Instance, Queue, View } from "../../operator/shapes.ts"
+import { SILENT_MILLIS } from "../../operator/silent-instances.ts"
 import { adviceFor, adviceForCheck, OUTDATED, WITHOUT_GATE, WITHOUT_STORE } from "./advice.ts"
 import { type Level as CampaignLevel, type CampaignState, isBroken, levelOf, stateOf } from "./campaign-state.ts"
 import { count, duration, localized, moment } from "./words.ts"
