@@ -7,12 +7,13 @@ export const folder: string = join(import.meta.dirname, "../../src/docs")
 /** The documents in groups, as pages list them. `start` is also the page at `/docs`. */
 export const GROUPS = [
   { label: "Begin", names: ["start", "guides", "vendors", "configuration", "troubleshooting"] },
-  { label: "Build in", names: ["embedding", "application", "effect", "control", "control-reference"] },
+  { label: "Build in", names: ["embedding", "widget", "vendor-sdks", "headless", "application", "effect"] },
+  { label: "Control", names: ["control", "control-reference"] },
   {
     label: "Run",
     names: ["deploying", "redis", "upgrading", "backup", "operating", "monitoring", "failures", "privacy"],
   },
-  { label: "Look up", names: ["promises", "wire", "platform"] },
+  { label: "Look up", names: ["promises", "speed", "wire", "platform"] },
 ] as const
 export type DocumentName = (typeof GROUPS)[number]["names"][number]
 export const DOCUMENTS: ReadonlyArray<DocumentName> = GROUPS.flatMap(({ names }): ReadonlyArray<DocumentName> => names)

@@ -14,27 +14,19 @@ interface Parts {
   readonly current?: DocumentName
 }
 
-/**
- * A page shows both lists of links beside the text where there is room, and above it when the reader opens them (`page.css`).
- * @param base the way from the page's address to `/docs/`
- */
-export const renderPage = (
-  name: DocumentName,
-  read: (name: DocumentName) => string = readDocument,
-  base: "" | "docs/" = "",
-): string => {
+/** A page shows both lists of links beside the text where there is room, and above it when the reader opens them (`page.css`). */
+export const renderPage = (name: DocumentName, read: (name: DocumentName) => string = readDocument): string => {
   const markdown = read(name)
   const { html, sections } = render(markdown)
   const next = DOCUMENTS[DOCUMENTS.indexOf(name) + 1]
   const following =
     next === undefined
       ? ""
-      : `<nav class="next" aria-label="Next document">Next: <a href="${base}${next}">${escaped(titleOf(read(next)))}</a></nav>\n`
+      : `<nav class="next" aria-label="Next document">Next: <a href="${next}">${escaped(titleOf(read(next)))}</a></nav>\n`
   const contents = sections.map(
     ({ depth, html, slug }) => `<li class="level-${depth}"><a href="#${slug}">${html}</a></li>`,
   )
-  const main = base === "" ? html : html.replaceAll(/<(a href|img src)="(?!https:|#)/g, `<$1="${base}`)
-  return framed({ title: titleOf(markdown), contents, main, following, current: name }, base, read)
+  return framed({ title: titleOf(markdown), contents, main: html, following, current: name }, "", read)
 }
 
 /** The page for an address below `/docs/` that no document has. */
@@ -49,6 +41,7 @@ export const renderUnknownPage = (): string =>
     readDocument,
   )
 
+/** @param base the way from the page's address to `/docs/` */
 const framed = (
   { contents, current, following = "", main, title }: Parts,
   base: string,

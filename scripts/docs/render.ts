@@ -39,7 +39,6 @@ export const writePages = (directory: string): void => {
   if (missing !== undefined) throw new Error(`${missing} is missing in DOCUMENTS.`)
   mkdirSync(directory, { recursive: true })
   for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
-  writeFileSync(join(directory, "index.html"), renderPage("start", undefined, "docs/"))
   writeFileSync(join(directory, "404.html"), renderUnknownPage())
   for (const file of pagePictures()) copyFileSync(join(folder, "pictures", file), join(directory, file))
   writeFileSync(join(directory, "style.css"), renderStyle())

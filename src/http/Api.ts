@@ -25,10 +25,11 @@ Any other path is answered with 404 \`not_found\`, and any other method of a pat
 Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
 Documents: [Quick start](start) · [Guides](guides) · [Vendors](vendors) · [Configuration](configuration) ·
-[Troubleshooting](troubleshooting) · [Embedding](embedding) · [Inside an application](application) · [Inside an Effect application](effect) ·
+[Troubleshooting](troubleshooting) · [Embedding](embedding) · [Widget reference](widget) · [The vendor's SDK](vendor-sdks) ·
+[Your own user interface](headless) · [Inside an application](application) · [Inside an Effect application](effect) ·
 [Control](control) · [Control in detail](control-reference) · [Deploying](deploying) · [Redis](redis) · [Settings and upgrades](upgrading) · [Backup and restore](backup) ·
 [Operating](operating) · [Logs, metrics and alerts](monitoring) · [When the platform fails](failures) · [Personal data](privacy) ·
-[Promises](promises) · [Wire protocol](wire) · [Local platform](platform)`
+[Promises](promises) · [Speed](speed) · [Wire protocol](wire) · [Local platform](platform)`
 
 /** The whole API, for the documentation, which begins with the two calls that matter most: the request of a session, and the report of its end. */
 export const Documented = HttpApi.make("voicegate")

@@ -23,6 +23,11 @@ describe("the promises", () => {
     for (const promise of Object.values(promises)) assert.include(document, promise)
   })
 
+  it("of budgets stand among the guarantees too, beside those of slots and order", () => {
+    const document = readFileSync(join(root, "src/docs/promises.md"), "utf8").replaceAll(/\s+/g, " ")
+    for (const promise of [CONTROL_PROMISES.B1, CONTROL_PROMISES.B2]) assert.include(document, promise)
+  })
+
   it("are all judged, and no other is cited", () => {
     const cited = sources.flatMap((text) =>
       [...text.matchAll(/[`"]([BCEHILOT]\d):/g)].flatMap(([, name]) => name ?? []),

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { WebSocket } from "ws"
-import { pages } from "../../src/cli/demo/demo.ts"
+import { pages } from "../../src/cli/demo/pages.ts"
 import * as Gate from "../../src/embedded/as-configured.ts"
 import { WidgetFiles } from "../../src/http/documents/widget-files.ts"
 import { Listeners } from "../../src/http/Listeners.ts"
@@ -180,7 +180,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
           headers: { "X-Api-Token": Redacted.make(TOKEN) },
         },
       })
-      return ListenersLayer.layer({ routes: pages(pathToFileURL(built.demo)) }).pipe(
+      return ListenersLayer.layer({ routes: pages(undefined, pathToFileURL(built.demo)) }).pipe(
         Layer.provide(Gate.layer),
         Layer.provide(
           layerFrom({

@@ -4,53 +4,17 @@
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
-import { fileURLToPath } from "node:url"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer, Redacted, Struct } from "effect"
-import { HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
+import { Effect, Layer, Redacted } from "effect"
 import { GateServer } from "../../http/Listeners.ts"
 import * as Platform from "../../platform/Platform.ts"
 import { makeStarterAccount } from "../../platform/starter.ts"
-import { packageFile } from "../../serving/package-files.ts"
 import { layerFrom } from "../../settings/given.ts"
 import { server } from "../serve/serve.ts"
+import { allowing, pages } from "./pages.ts"
 
 export const SLOTS = 2
 const REGION = "local"
 const EMAIL = "demo@example.com"
-
-/** The pages may load only their own files, and open WebSockets to the gate and the platform. */
-export const PAGE_HEADERS = {
-  "content-security-policy":
-    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "referrer-policy": "no-referrer",
-  "permissions-policy": "microphone=(self)",
-}
-
-/** For what a page of another origin may read. */
-export const ANY_ORIGIN = { "access-control-allow-origin": "*" }
-
-/** The demo's pages: one with the widget, and one in plain JavaScript with the headless client. */
-export const PAGES = { "/": "index.html", "/headless.html": "headless.html" } as const
-
-/** The built demo pages with their files; the files alone if `html` is false. */
-export const pages = (
-  directory = packageFile("web/demo"),
-  { html = true }: { readonly html?: boolean } = {},
-): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
-  HttpRouter.use((router) =>
-    Effect.gen(function* () {
-      const files = yield* HttpStaticServer.make({ root: fileURLToPath(directory) })
-      const answer = files.pipe(
-        Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
-        Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
-      )
-      const paths = ["/headless.js", "/headless.css", "/assets/*"] as const
-      for (const path of paths) yield* router.add("GET", path, answer)
-      if (html) for (const path of Struct.keys(PAGES)) yield* router.add("GET", path, answer)
-      yield* router.add("GET", "/demo-agent.js", Effect.map(answer, HttpServerResponse.setHeaders(ANY_ORIGIN)))
-    }),
-  ).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
 
 /** The preferred port, or any free one when it is in use. */
 export const freePort = (wanted: number): Effect.Effect<number> => {
@@ -171,7 +135,7 @@ export const demo = (wanted: number, allowedOrigins: ReadonlyArray<string> = [])
     )
     return yield* Layer.launch(
       announce(password, consoleToken).pipe(
-        Layer.provide(server({ routes: pages() })),
+        Layer.provide(server({ routes: pages(allowing(allowedOrigins)) })),
         Layer.provide(settings),
         Layer.provide(platform),
       ),

@@ -3,19 +3,18 @@
  * gate's credential. A call that ends sends the vendor's signed webhook to the gate.
  */
 import { randomBytes } from "node:crypto"
-import { readFile } from "node:fs/promises"
-import { Clock, Effect, Layer, Schema, Struct } from "effect"
+import { Clock, Effect, flow, Layer, Schema } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { GateServer } from "../../http/Listeners.ts"
 import { type OpenSideband, Sideband } from "../../platform-api/shared/sideband.ts"
 import type { Group, Vendor } from "../../platform-api/vendors.ts"
 import { Credential } from "../../protocol/credential.ts"
-import { packageFile } from "../../serving/package-files.ts"
 import { layerFrom } from "../../settings/given.ts"
 import type { FakeVendor } from "../../testing/FakeVendor.ts"
 import * as fakes from "../../testing/fakes.ts"
 import { server } from "../serve/serve.ts"
-import { ANY_ORIGIN, demoSettings, freePort, PAGE_HEADERS, PAGES, pages, SLOTS } from "./demo.ts"
+import { demoSettings, freePort, SLOTS } from "./demo.ts"
+import { type Alter, ANY_ORIGIN, allowing, pages, telling } from "./pages.ts"
 
 type Fake = FakeVendor & { readonly sideband?: OpenSideband }
 
@@ -24,30 +23,21 @@ const FAKES: { readonly [G in Group as `makeFake${G}`]: (now: () => number) => F
 const Call = Schema.Struct({ id: Schema.String })
 const refused = HttpServerResponse.empty({ status: 403, headers: ANY_ORIGIN })
 
-/** A page of the demo that takes the demo's agent as the vendor's SDK. */
-const pageWithAgent = ({ platform }: Vendor, { heldUntilExpiry }: FakeVendor, file: URL) => {
-  const held = heldUntilExpiry === true ? " data-held" : ""
-  return Effect.tryPromise(() => readFile(file, "utf8")).pipe(
-    Effect.map((html) =>
-      html
-        .replace("<body>", `<body data-vendor="${platform}" data-sdk="/demo-agent.js"${held}>`)
-        .replace("<voice-agent ", '<voice-agent sdk="/demo-agent.js" '),
-    ),
-    Effect.map((html) => HttpServerResponse.html(html)),
-    Effect.orElseSucceed(() => HttpServerResponse.empty({ status: 404 })),
-    Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
-  )
-}
+/** Tells a page of the demo which vendor is called, and that the demo's agent takes the place of the vendor's SDK. */
+const withAgent =
+  ({ platform }: Vendor, { heldUntilExpiry }: FakeVendor): Alter =>
+  (html) =>
+    telling(`data-vendor="${platform}" data-sdk="/demo-agent.js"${heldUntilExpiry === true ? " data-held" : ""}`)(
+      html.replace("<voice-agent ", '<voice-agent sdk="/demo-agent.js" '),
+    )
 
 /**
  * What the demo's agent asks of the vendor's fake: `join` with a credential, and `leave` with the call's id. A page of any origin may: it
  * needs a credential of the gate.
  */
-const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory: URL) =>
+const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string) =>
   HttpRouter.use((router) =>
     Effect.gen(function* () {
-      for (const path of Struct.keys(PAGES))
-        yield* router.add("GET", path, pageWithAgent(vendor, fake, new URL(PAGES[path], `${directory.href}/`)))
       const join = Effect.map(HttpServerRequest.schemaBodyJson(Credential), (credential) => fake.join(credential)).pipe(
         Effect.flatMap((id) =>
           id === undefined ? Effect.succeed(refused) : HttpServerResponse.json({ id }, { headers: ANY_ORIGIN }),
@@ -99,7 +89,7 @@ export const vendorDemo = (
   vendor: Vendor,
   wanted: number,
   allowedOrigins: ReadonlyArray<string> = [],
-  directory = packageFile("web/demo"),
+  directory?: URL,
 ) =>
   Effect.gen(function* () {
     const port = yield* freePort(wanted)
@@ -116,10 +106,8 @@ export const vendorDemo = (
         allowedOrigins,
       }),
     )
-    const routes = Layer.merge(
-      vendorRoutes(vendor, fake, `http://127.0.0.1:${port}`, directory),
-      pages(directory, { html: false }),
-    )
+    const alter = flow(withAgent(vendor, fake), allowing(allowedOrigins))
+    const routes = Layer.merge(vendorRoutes(vendor, fake, `http://127.0.0.1:${port}`), pages(alter, directory))
     return yield* Layer.launch(
       announce(vendor, consoleToken).pipe(
         Layer.provide(server({ routes })),

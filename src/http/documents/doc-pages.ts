@@ -55,8 +55,12 @@ export const redirectToDocs = ({ url = "" }: IncomingMessage, response: ServerRe
 const namesIn = (directory: URL): Effect.Effect<ReadonlyArray<string>> =>
   Effect.tryPromise(() => readdir(directory)).pipe(Effect.orElseSucceed(() => []))
 
-/** Where a file is served. The quick start is also the page at `/docs` itself. */
-const pathOf = (name: string): string => (name === "index.html" ? "/docs" : `/docs/${name.replace(/\.html$/, "")}`)
+/** The quick start, which is also the page at `/docs` itself. */
+const START = "start.html"
+
+/** A page as it is at `/docs`, from where its links lead one step further. */
+export const asIndex = (page: string): string =>
+  page.replaceAll(/(<(?:a|img|link|script)\b[^>]*? (?:href|src)=")(?!https:|data:|#)/g, "$1docs/")
 
 /** The page for unknown addresses, which has no address of its own. */
 const UNKNOWN = "404.html"
@@ -76,7 +80,10 @@ export const docPages: Effect.Effect<DocPages> = Effect.gen(function* () {
     for (const name of names) {
       const headers = HEADERS_BY_TYPE[extname(name)]
       if (headers === undefined || name === UNKNOWN) continue
-      pages.set(pathOf(name), async () => makeDocument(await readFile(new URL(name, directory)), headers))
+      const read = () => readFile(new URL(name, directory))
+      pages.set(`/docs/${name.replace(/\.html$/, "")}`, async () => makeDocument(await read(), headers))
+      if (name === START)
+        pages.set("/docs", async () => makeDocument(Buffer.from(asIndex((await read()).toString())), headers))
     }
     const unknown = yield* Effect.tryPromise(() => readFile(new URL(UNKNOWN, directory), "utf8")).pipe(
       Effect.orElseSucceed(() => undefined),

@@ -38,7 +38,8 @@ const fill = (name: string, text: string): void => {
   }
 }
 fill("origin", location.origin)
-const { held, sdk, vendor } = document.body.dataset
+const { allowed, held, sdk, vendor } = document.body.dataset
+if (allowed !== undefined) fill("origins", allowed)
 if (vendor !== undefined && sdk !== undefined) {
   fill("sdk", `sdk="${new URL(sdk, location.href).href}" `)
   fill("option", `--vendor ${vendor} `)

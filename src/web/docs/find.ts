@@ -51,6 +51,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   colors: "color accent",
   colour: "color accent",
   colours: "color accent",
+  csp: "policy",
   denied: "refused",
   getting: "quick",
   iqra: "IqraAI",
@@ -66,14 +67,17 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 /** The word and its synonyms. */
 const meanings = (word: string): ReadonlyArray<string> => [word, ...(SYNONYMS[word.toLowerCase()]?.split(" ") ?? [])]
 
-/** How much the sections of a page count: those for beginners more, those of one platform less. */
+/** How much the sections of a page count: those for beginners more, those of one platform, of figures and for few readers less. */
 const WEIGHTS: Readonly<Record<string, number>> = {
   start: 1.6,
   guides: 1.3,
   vendors: 1.3,
   troubleshooting: 1.3,
   embedding: 1.2,
+  widget: 1.2,
+  headless: 0.8,
   platform: 0.5,
+  speed: 0.5,
   "wire#session-ended-webhook": 0.4,
 }
 /** Where words are explained, which counts more when a query asks what something is. */

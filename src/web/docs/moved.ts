@@ -9,6 +9,10 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   embedding: {
     application:
       "the-package hosts fastify-without-middie web-standard-requests events-and-readiness operating-from-the-host the-redis-client-of-your-application your-own-platform-store-and-facts-about-addresses",
+    wire: "widget-of-the-net-middleware",
+    speed: "what-is-loaded-when how-late-the-sound-is",
+    widget:
+      "attributes consent-rating-and-other-extras consent rating a-small-window another-device languages what-the-widget-does",
     effect:
       "exports on-your-own-httprouter time-limits-of-your-own-layers your-own-platformapi testing-your-application",
   },
@@ -22,6 +26,9 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     redis: "redis keys failover redis-refuses-commands damaged-records clocks different-databases",
     upgrading: "changing-settings upgrading different-settings removing-a-campaign",
   },
+  promises: {
+    speed: "what-waiting-costs requests-a-second time-and-cost memory spread why-it-is-fast",
+  },
 }
 
 /** Those whose names are others now. */
@@ -29,10 +36,14 @@ const RENAMED: Readonly<Record<string, string>> = {
   "control#example-a-shop": "control#a-shop",
   "control#example-a-shop-1": "control#a-shop",
   "control#privacy": "control-reference#hashed-addresses-and-removal",
-  "embedding#agents-of-other-vendors": "embedding#vapi-and-other-vendors-the-sdk",
+  "embedding#agents-of-other-vendors": "vendor-sdks",
+  "embedding#vapi-and-other-vendors-the-sdk": "vendor-sdks",
+  "embedding#properties-events-and-style": "widget#properties",
+  "embedding#your-own-user-interface": "headless",
   "embedding#inside-an-application-with-promises": "application#creategate",
   "embedding#inside-an-effect-application": "effect",
   "embedding#what-a-host-sees-of-its-gate": "application#operating-from-the-host",
+  "promises#speed": "speed",
   "start#3-put-the-widget-on-your-page": "start#4-put-the-widget-on-your-page",
   "start#3-give-the-gate-https": "start#5-give-the-gate-https",
   "start#4-tell-the-gate-when-a-call-ends": "start#6-tell-the-gate-when-a-call-ends",

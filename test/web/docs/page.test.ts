@@ -7,7 +7,7 @@ import axe from "axe-core"
 import type { BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { writePages } from "../../../scripts/docs/render.ts"
-import { HEADERS_BY_TYPE } from "../../../src/http/documents/doc-pages.ts"
+import { asIndex, HEADERS_BY_TYPE } from "../../../src/http/documents/doc-pages.ts"
 import { sharedBrowser } from "../../support/browser.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "voicegate-docs-"))
@@ -15,9 +15,11 @@ writePages(directory)
 
 const server = createServer((request, response) => {
   const path = new URL(request.url ?? "", "http://gate").pathname
-  const name = path === "/docs" ? "index.html" : path.replace(/^\/docs\//, "")
+  const name = path === "/docs" ? "start" : path.replace(/^\/docs\//, "")
   const file = extname(name) === "" ? `${name}.html` : name
-  response.writeHead(200, { ...HEADERS_BY_TYPE[extname(file)] }).end(readFileSync(join(directory, file)))
+  const body = readFileSync(join(directory, file))
+  response.writeHead(200, { ...HEADERS_BY_TYPE[extname(file)] })
+  response.end(path === "/docs" ? asIndex(body.toString()) : body)
 })
 let context: BrowserContext
 let page: Page

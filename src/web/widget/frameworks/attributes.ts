@@ -2,7 +2,7 @@
 import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element/element-api.ts"
 import type { Strings } from "../words/strings.ts"
 
-/** The attributes; src/docs/embedding.md says what each means. */
+/** The attributes; src/docs/widget.md says what each means. */
 export interface VoiceAgentAttributes {
   gate?: string | undefined
   campaign?: string | undefined

@@ -65,7 +65,7 @@ describe("the languages of the widget", () => {
   })
 
   it("are all named in the documents", () => {
-    const pages = readFileSync(new URL("../../../../src/docs/embedding.md", import.meta.url), "utf8")
+    const pages = readFileSync(new URL("../../../../src/docs/widget.md", import.meta.url), "utf8")
     const listed = /^The texts are in [^.]*\./m.exec(pages)?.[0] ?? ""
     const names = new Intl.DisplayNames("en", { type: "language" })
     for (const name of NAMES) expect(listed).toContain(names.of(name.split("-")[0] ?? name))
