@@ -5,6 +5,7 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { gzipSync } from "node:zlib"
 import { buildSync } from "esbuild"
 import { DOCUMENTS, folder, pagePictures, unlisted } from "./documents.ts"
 import { renderPage, renderUnknownPage } from "./page.ts"
@@ -33,13 +34,15 @@ const writeScripts = (directory: string): void => {
   })
 }
 
-/** Writes all pages and their files into a directory. */
+/** Writes all pages and their files into a directory; the pages are gzipped, so that the package stays small. */
 export const writePages = (directory: string): void => {
   const [missing] = unlisted()
   if (missing !== undefined) throw new Error(`${missing} is missing in DOCUMENTS.`)
   mkdirSync(directory, { recursive: true })
-  for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
-  writeFileSync(join(directory, "404.html"), renderUnknownPage())
+  const write = (name: string, page: string): void =>
+    writeFileSync(join(directory, `${name}.html.gz`), gzipSync(page, { level: 9 }))
+  for (const name of DOCUMENTS) write(name, renderPage(name))
+  write("404", renderUnknownPage())
   for (const file of pagePictures()) copyFileSync(join(folder, "pictures", file), join(directory, file))
   writeFileSync(join(directory, "style.css"), renderStyle())
   writeScripts(directory)

@@ -5,6 +5,8 @@
 import { readdir, readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { extname } from "node:path"
+import { promisify } from "node:util"
+import { gunzip } from "node:zlib"
 import { Context, Effect } from "effect"
 import { type Document, makeDocument } from "../../serving/documents.ts"
 import { packageFile } from "../../serving/package-files.ts"
@@ -55,6 +57,14 @@ export const redirectToDocs = ({ url = "" }: IncomingMessage, response: ServerRe
 const namesIn = (directory: URL): Effect.Effect<ReadonlyArray<string>> =>
   Effect.tryPromise(() => readdir(directory)).pipe(Effect.orElseSucceed(() => []))
 
+/** The ending of a file that is gzipped, as the pages are, so that the package stays small. */
+const PACKED = ".gz"
+
+const fileIn = async (directory: URL, name: string): Promise<Buffer> => {
+  const bytes = await readFile(new URL(name, directory))
+  return name.endsWith(PACKED) ? promisify(gunzip)(bytes) : bytes
+}
+
 /** The quick start, which is also the page at `/docs` itself. */
 const START = "start.html"
 
@@ -76,16 +86,18 @@ export const docPages: Effect.Effect<DocPages> = Effect.gen(function* () {
   const pages = new Map<string, () => Promise<Document>>()
   for (const directory of yield* DocPageFiles) {
     const names = yield* namesIn(directory)
-    if (!names.some((name) => extname(name) === ".html")) continue
-    for (const name of names) {
+    if (!names.includes(UNKNOWN + PACKED)) continue
+    for (const file of names) {
+      const name = file.endsWith(PACKED) ? file.slice(0, -PACKED.length) : file
       const headers = HEADERS_BY_TYPE[extname(name)]
       if (headers === undefined || name === UNKNOWN) continue
-      const read = () => readFile(new URL(name, directory))
+      const read = () => fileIn(directory, file)
       pages.set(`/docs/${name.replace(/\.html$/, "")}`, async () => makeDocument(await read(), headers))
       if (name === START)
         pages.set("/docs", async () => makeDocument(Buffer.from(asIndex((await read()).toString())), headers))
     }
-    const unknown = yield* Effect.tryPromise(() => readFile(new URL(UNKNOWN, directory), "utf8")).pipe(
+    const unknown = yield* Effect.tryPromise(() => fileIn(directory, UNKNOWN + PACKED)).pipe(
+      Effect.map((page) => page.toString()),
       Effect.orElseSucceed(() => undefined),
     )
     return { pages, unknown }

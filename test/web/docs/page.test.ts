@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { extname, join } from "node:path"
+import { gunzipSync } from "node:zlib"
 import axe from "axe-core"
 import type { BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -16,9 +17,10 @@ writePages(directory)
 const server = createServer((request, response) => {
   const path = new URL(request.url ?? "", "http://gate").pathname
   const name = path === "/docs" ? "start" : path.replace(/^\/docs\//, "")
-  const file = extname(name) === "" ? `${name}.html` : name
-  const body = readFileSync(join(directory, file))
-  response.writeHead(200, { ...HEADERS_BY_TYPE[extname(file)] })
+  const isPage = extname(name) === ""
+  const file = readFileSync(join(directory, isPage ? `${name}.html.gz` : name))
+  const body = isPage ? gunzipSync(file) : file
+  response.writeHead(200, { ...HEADERS_BY_TYPE[isPage ? ".html" : extname(name)] })
   response.end(path === "/docs" ? asIndex(body.toString()) : body)
 })
 let context: BrowserContext
