@@ -1,4 +1,4 @@
-/** What a page of the documents does besides being read: buttons that copy code, a search over all pages, and a way to sections that have moved. */
+/** What a page of the documents does besides being read: buttons that copy code, a search over all pages, open lists of links, and a way to sections that have moved. */
 import { makeSearchField } from "./search-field.ts"
 
 const COPIED_MILLIS = 2_000
@@ -26,6 +26,17 @@ const copyButton = (code: Element): HTMLButtonElement => {
 // without https, browsers have no clipboard
 if (navigator.clipboard !== undefined)
   for (const code of document.querySelectorAll(".code code")) code.closest(".code")?.append(copyButton(code))
+
+/** Where the lists of links stand beside the text (`page.css`). */
+const wide = matchMedia("(min-width: 64rem)")
+
+/** Opens the lists where they stand beside the text, so that what is shown counts as open; they may be longer than the window. */
+const openLists = (): void => {
+  const isBeside = wide.matches && CSS.supports("selector(::details-content)")
+  for (const list of document.querySelectorAll<HTMLDetailsElement>("nav details")) list.open = isBeside
+}
+openLists()
+wide.addEventListener("change", openLists)
 
 /** Leads to the section that the address names, if it is on another page now. */
 const followMoved = async (): Promise<void> => {
