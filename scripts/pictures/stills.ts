@@ -93,10 +93,7 @@ export const closed = async (program: Program, theme: Theme): Promise<Buffer> =>
         }),
   )
   await page.getByRole("button", { name: "Start a call", exact: true }).click()
-  await page
-    .getByText(/^Closed until /)
-    .first()
-    .waitFor()
+  await page.getByText("We’re closed").first().waitFor()
   return finish(page)
 }
 

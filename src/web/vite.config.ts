@@ -60,6 +60,8 @@ const script = (
     // what a library build leaves as it is
     minify,
     rolldownOptions: {
+      // a name takes more bytes than the number that it stands for
+      optimization: { inlineConst: { mode: "all", pass: 3 } },
       // what a page loads has no annotations for bundlers, and no property that names a namespace `Module`
       output: { minify, generatedCode: { symbols: false }, comments: { annotation: !minify } },
       // "use client" stays on the first line, which a test checks

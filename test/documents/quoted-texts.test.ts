@@ -8,8 +8,6 @@ import { visitStrings } from "../../src/web/widget/words/visit-strings.ts"
 const texts = Object.values({ ...defaultStrings, ...visitStrings, ...extraStrings }).flatMap((text) =>
   typeof text === "string" ? [text] : Object.values(text),
 )
-/** A time that the browser writes. */
-const WRITTEN_BY_BROWSERS = ["in 13 minutes"]
 
 describe("a text in “quotation marks”", () => {
   for (const [name, atLeast] of [
@@ -21,7 +19,7 @@ describe("a text in “quotation marks”", () => {
     it(`of ${name}.md is one of the widget, or its beginning`, () => {
       const quoted = [...readDocument(name).matchAll(/“([^”]+)”/g)].map(([, text = ""]) => text.replaceAll(/\s+/g, " "))
       assert.isAtLeast(quoted.length, atLeast)
-      for (const text of quoted.filter((each) => !WRITTEN_BY_BROWSERS.includes(each)))
+      for (const text of quoted)
         assert.isTrue(
           texts.some((each) => each.startsWith(text)),
           text,

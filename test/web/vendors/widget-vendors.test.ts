@@ -134,7 +134,7 @@ describe("a page whose policy blocks the worklets of the vendor's SDK", () => {
     const policy = '<meta http-equiv="Content-Security-Policy" content="script-src * \'unsafe-inline\'">'
     const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { policy })
     await click(tab, "Start a call")
-    await see(tab, "We can’t take calls right now.")
+    await see(tab, "Please try again later.")
     expect(rig.asked).toEqual([])
     expect(visitor.complaints.join()).toContain("blocks the worklets of @elevenlabs/client: add blob: to script-src")
   })
@@ -208,13 +208,13 @@ describe("the widget in front of another vendor", () => {
     const state = (): Promise<unknown> => tab.evaluate('document.querySelector("voice-agent").agent.state.link')
     expect(await state()).toBe(false)
     // the gate answers this page, so it is not the visitor's connection
-    await see(tab, /^The agent’s service isn’t answering/)
+    await see(tab, /^Reconnecting… The agent isn’t answering/)
     await agent(tab, "link(true)")
     expect(await state()).toBe(true)
-    await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
+    await tab.locator("voice-agent .notice.warning").waitFor({ state: "hidden" })
     await tab.context().setOffline(true)
     await agent(tab, "link(false)")
-    await see(tab, /^Your connection is down/)
+    await see(tab, /^Reconnecting… Your connection is down/)
     await tab.context().setOffline(false)
   })
 
@@ -283,7 +283,7 @@ describe("a page without the vendor's SDK", () => {
   it("shows neutral words, tells its owner once what to do, and gives the slot back", async () => {
     const tab = await open(makeFakeVapi, "")
     await click(tab, "Start a call")
-    await see(tab, "We can’t take calls right now.")
+    await see(tab, "Please try again later.")
     await eventually("the report to the gate", () => leaves() === 1)
     await eventually("the end at the vendor", () => !fake.isRunning("call-1"))
     expect(visitor.complaints).toEqual([
@@ -294,14 +294,14 @@ describe("a page without the vendor's SDK", () => {
   it("tells the owner of another SDK than the campaign's which one is needed", async () => {
     const tab = await open(makeFakeLiveKit, 'sdk="/retell.js"')
     await click(tab, "Start a call")
-    await see(tab, "We can’t take calls right now.")
+    await see(tab, "Please try again later.")
     expect(visitor.complaints).toEqual([expect.stringContaining("need livekit-client on this page")])
   })
 
   it("takes no slot where the SDK cannot be loaded", async () => {
     const tab = await open(makeFakeVapi, 'sdk="/nowhere.js"')
     await click(tab, "Start a call")
-    await see(tab, "We can’t take calls right now.")
+    await see(tab, "Please try again later.")
     expect(visitor.complaints).toEqual([
       expect.stringMatching(
         /^voicegate: the vendor's SDK cannot be loaded from \/nowhere\.js: .*attribute or property sdk$/,

@@ -112,8 +112,7 @@ export const createDock = (panel: HTMLElement, root: ShadowRoot, { open, say }: 
       launcher.hidden = !floating || opened
       minimize.hidden = !floating || !opened
       panel.hidden = floating && !opened
-      minimize.ariaLabel = say("floating.minimize")
-      minimize.title = minimize.ariaLabel
+      minimize.title = minimize.ariaLabel = say("floating.minimize")
       panel.role = floating ? "dialog" : null
       if (changed) moveFocus(hadFocus)
     },

@@ -28,7 +28,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   const { actions, button, orb: newOrb, text, title } = partsOf(tools)
   const timer = h("p", { class: "timer", role: "timer" })
   const notice = text("", "notice warning")
-  const warning = text("", "warning silence")
+  const warning = text()
   const mood = text("", "mood")
   const orb = newOrb("live")
   const stage = h("div", { class: "stage" }, orb, mood)
@@ -46,10 +46,10 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     "captions",
     captionsIcon(),
   )
-  captions.ariaLabel = say("in-call.captions")
-  captions.title = captions.ariaLabel
-  const agent = lookOf(tools).name
-  const [said, heard] = [createMeter(say("in-call.you")), createMeter(agent || say("in-call.agent"))]
+  captions.title = captions.ariaLabel = say("in-call.captions")
+  const { name } = lookOf(tools)
+  const agent = name || say("in-call.agent")
+  const [said, heard] = [createMeter(say("in-call.you")), createMeter(agent)]
   const field = textField(tools, transcript)
   const again = button("try-again", "retry")
   const microphone = h("span", { class: "split" }, muting, picker)
@@ -65,17 +65,18 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     levels.mood(now)
     const idle = now === "listening"
     // nobody listens to one who writes
-    setText(mood, notice.hidden && !(writes && idle) ? say(`in-call.${quiet && idle ? "quiet" : now}`) : "")
+    setText(mood, notice.hidden && !(writes && idle) ? say(`in-call.${quiet && idle ? "quiet" : now}`, { agent }) : "")
   }
   const showCaptions = (): void => {
     captions.ariaPressed = String(settings.captions)
     // one who writes reads the answers
     transcript.element.hidden = !(settings.captions || writes) || transcript.isEmpty()
     stage.hidden = writes && !transcript.element.hidden
+    transcript.trim()
   }
   return {
     nodes: [
-      h("div", { class: "bar" }, title(agent || say("in-call.title")), timer, captions),
+      h("div", { class: "bar" }, title(name || say("in-call.title")), timer, captions),
       h(
         "div",
         { class: "body" },
@@ -92,6 +93,8 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     update: (state) => {
       if (state.name !== "in-call") return
       muted = state.muted
+      // of a time limit, a caller is only told
+      warning.className = state.warning?.reason === "silence" ? "notice warning silence" : "notice"
       if (talk === undefined) {
         muting.lastChild?.replaceWith(say(muted ? "in-call.unmute" : "in-call.mute"))
         muting.classList.toggle("off", muted)
@@ -127,12 +130,11 @@ const textField = ({ say, send }: Tools, transcript: Transcript): HTMLElement =>
   const field = document.createElement("input")
   // the longest text that the gate's platform takes
   field.maxLength = 2_000
-  field.placeholder = say("in-call.write")
-  field.ariaLabel = field.placeholder
+  field.placeholder = field.ariaLabel = say("in-call.write")
   field.autocomplete = "off"
   field.enterKeyHint = "send"
-  const name = say("in-call.send")
-  const form = h("form", { class: "writing" }, field, h("button", { part: "button", "aria-label": name }, sendIcon()))
+  const button = h("button", { part: "button", "aria-label": say("in-call.send") }, sendIcon())
+  const form = h("form", { class: "writing" }, field, button)
   form.addEventListener("submit", (event) => {
     event.preventDefault()
     const text = field.value.trim()

@@ -61,7 +61,7 @@ export const createFirstScreen = (
         const { shut, wait } = words.outlook(found, say, tools.language(), Date.now())
         if (shut !== "" && start.matches(":focus")) what.focus()
         setText(what, shut || usual)
-        setText(about, shut ? say("idle.shut") : wait || say("idle.text"))
+        setText(about, wait || say("idle.text"))
         start.lastChild?.replaceWith(say(wait ? "idle.join" : "idle.begin"))
         for (const each of open) each.hidden = shut !== ""
         sign.hidden = shut === ""

@@ -10,20 +10,20 @@ export const offerRows = ({ say, take }: Tools) => {
   let shown: ReadonlyArray<Offer> = []
   const rowOf = (offer: Offer): HTMLElement => {
     const { kind, label, target } = offer
-    const row =
-      kind === "campaign"
-        ? h("button", { type: "button", class: "way", part: "button offer" }, label)
-        : h(
-            "a",
-            {
-              href: target,
-              class: "way",
-              part: "offer",
-              ...(kind === "link" ? { target: "_blank", rel: "noreferrer" } : {}),
-            },
-            label,
-          )
-    row.prepend((kind === "link" ? chatIcon : phoneIcon)())
+    const [link, button] = [kind === "link", kind === "campaign"]
+    const row = h(
+      button ? "button" : "a",
+      {
+        class: "way",
+        part: button ? "button offer" : "offer",
+        type: button && "button",
+        href: !button && target,
+        target: link && "_blank",
+        rel: link && "noreferrer",
+      },
+      label,
+    )
+    row.prepend((link ? chatIcon : phoneIcon)())
     row.addEventListener("click", () => take(offer))
     return h("li", {}, row)
   }

@@ -9,7 +9,6 @@ import { type Attention, createAttention } from "../waiting/attention.ts"
 import { clock, countdown, ended, notice as noticeOf } from "../words/first-words.ts"
 import { withStrings } from "../words/more-strings.ts"
 import type { Say } from "../words/strings.ts"
-import { soon } from "../words/times.ts"
 import { visitStrings } from "../words/visit-strings.ts"
 import * as words from "../words/visit-words.ts"
 import { type CallSettings, callScreen } from "./call-screen.ts"
@@ -36,7 +35,6 @@ import { waitingScreen } from "./waiting-screen.ts"
 
 /** A campaign that was closed is shown as open up to so much later, in milliseconds. */
 const REOPEN_WITHIN = 20_000
-const HOUR = 3_600_000
 
 export interface Screens {
   /** the style of the screens, in addition to the widget's */
@@ -168,7 +166,7 @@ const createScreen = (
       const sign = picture(alertIcon())
       const again = button("ended.again", "begin", "primary")
       return {
-        nodes: [sign, heading, body, lasted, actions(again), kept],
+        nodes: [sign, heading, body, lasted, kept, actions(again)],
         update: (state) => {
           if (state.name !== name) return
           const [icon, next] = endOf(state.reason)
@@ -180,8 +178,7 @@ const createScreen = (
           setText(body, why)
           setText(lasted, state.lasted === undefined ? "" : say("ended.lasted", { time: clock(state.lasted) }))
           // also those of a call without captions
-          messages.hidden = transcript.isEmpty()
-          kept.hidden = messages.hidden
+          kept.hidden = messages.hidden = transcript.isEmpty()
           copy.hidden = !navigator.clipboard
         },
         tick: nothing,
@@ -190,37 +187,34 @@ const createScreen = (
     case "refused": {
       // not all pages that show it begin anew in the same second
       const later = Math.random() * REOPEN_WITHIN
-      const [heading, body, when, issues] = [title(), text(), text("", "small"), h("ul", { class: "issues" })]
+      const [heading, body, issues] = [title(), text(), h("ul", { class: "issues" })]
       const again = button("try-again", "begin", "primary")
       const offers = offerRows(tools)
       const sign = picture(alertIcon())
       return {
-        nodes: [sign, heading, body, when, issues, actions(again), offers.element],
+        nodes: [sign, heading, body, issues, actions(again), offers.element],
         update: (state) => {
           if (state.name !== name) return
-          sign.replaceChildren((REFUSALS[state.code] ?? alertIcon)())
-          sign.classList.toggle("bad", REFUSALS[state.code] === undefined)
+          const icon = REFUSALS[state.code] ?? alertIcon
+          sign.replaceChildren(icon())
+          sign.classList.toggle("bad", icon === alertIcon)
           offers.show(state.offers)
-          const [what, why] = words.refused(state, say, tools.language(), Date.now())
-          setText(heading, what)
-          // The list of issues replaces the text.
-          setText(body, state.issues.length > 0 ? "" : why)
           issues.replaceChildren(...state.issues.map((issue) => h("li", {}, words.wrongField(issue, say))))
           issues.hidden = state.issues.length === 0
         },
         tick: (state, now) => {
           if (state.name !== name) return
-          const left = (state.retryAt ?? 0) - now
-          // no button that could not work for long
-          again.hidden = state.code === "closed" || left > HOUR
-          if (state.code === "closed") {
-            // its title says when it opens
-            setText(when, "")
-            if (state.retryAt !== undefined && left < -later) tools.act("leave")
-            return
-          }
-          setText(when, left > 0 ? say("refused.retry-in", { time: soon(left, tools.language()) }) : "")
+          const [what, why, waits] = words.refused(state, say, tools.language(), now)
+          setText(heading, what)
+          // The list of issues replaces the text.
+          setText(body, issues.hidden ? why : "")
+          const left = (state.retryAt ?? now) - now
+          setText(again, left > 0 ? say("refused.retry-in", { time: countdown(left) }) : say("try-again"))
           again.ariaDisabled = String(left > 0)
+          // no button that could not work for long
+          again.hidden = waits
+          // at the opening, the first screen follows by itself
+          if (state.code === "closed" && left < -later) tools.act("leave")
         },
       }
     }
@@ -238,7 +232,7 @@ const copying = (transcript: Transcript, { button }: Parts, say: Say): HTMLEleme
       navigator.clipboard.writeText(transcript.asText()).then(report("ended.copied"), report("ended.not-copied"))
     },
     "plain",
+    copyIcon(),
   )
-  copy.prepend(copyIcon())
   return h("div", {}, copy, done)
 }

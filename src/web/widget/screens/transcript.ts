@@ -32,6 +32,8 @@ export interface Transcript {
   readonly translate: () => void
   /** From now on new turns of the agent are announced: to a caller who writes, they are answers to read. */
   readonly announce: () => void
+  /** Hides what does not fit as a whole above the last message, unless somebody has scrolled back: no message is cut through. */
+  readonly trim: () => void
   /** All of it as plain text, a line a turn. */
   readonly asText: () => string
   readonly isEmpty: () => boolean
@@ -50,8 +52,15 @@ export const createTranscript = (say: Say, agent: () => string): Transcript => {
   )
   let turns: ReadonlyArray<Turn> = []
   const name = (role: Role): string => (role === "agent" ? agent() || say("in-call.agent") : say("in-call.you"))
+  const trim = (): void => {
+    // it fades in the first pixels; what is above the window is seen in no case
+    const top = element.scrollTop < 0 ? 0 : element.getBoundingClientRect().top + 7
+    for (const each of list.children)
+      each.classList.toggle("cut", each !== list.lastChild && each.getBoundingClientRect().top < top)
+  }
   return {
     element,
+    trim,
     add: (turn) => {
       turns = [...turns, turn].slice(-MAX_TURNS)
       element.hidden = false
@@ -61,6 +70,7 @@ export const createTranscript = (say: Say, agent: () => string): Transcript => {
       // It is scrolled from its end. A visitor who has scrolled back to read stays there.
       if (element.scrollTop < 0) element.scrollTop -= element.scrollHeight - scrollHeight
       while (list.children.length > MAX_TURNS) list.firstElementChild?.remove()
+      trim()
     },
     translate: () => {
       // the list has the same turns

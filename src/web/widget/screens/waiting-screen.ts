@@ -27,7 +27,7 @@ export const waitingScreen = (
   const sign = picture(pauseIcon())
   const place = h("p", { class: "place" })
   const [ahead, estimate] = [h("span"), h("span", { class: "estimate" })]
-  const [notice, link, notified] = [text("", "notice warning"), text("", "warning"), text("", "small")]
+  const [notice, link, notified] = [text("", "notice"), text("", "notice warning"), text("", "small")]
   const hint = text(say("waiting.hint"), "small")
   const notify = button("waiting.notify", () => void attention?.ask().then(offer), "way", bellIcon())
   const offer = (): void => {
@@ -47,8 +47,8 @@ export const waitingScreen = (
       notice,
       link,
       h("slot", { name: "waiting" }),
-      offers.element,
       rows,
+      offers.element,
       notified,
       hint,
       actions(button("waiting.leave", "leave", "quiet")),

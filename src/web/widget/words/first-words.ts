@@ -36,8 +36,8 @@ export const notice = (given: Notice | undefined, say: Say): string =>
     : say([`notice.${given.code}`, `no-microphone.${given.code}`, "notice.other"], { message: given.message })
 
 /**
- * What a visitor who came now would find, as the gate says. `shut`: why nobody is let in; `wait`: what is known of the wait. Both are empty if
- * he would be served at once, or nothing is known.
+ * What a visitor who came now would find, as the gate says. `shut`: why nobody is let in; `wait`: what is known of the wait, or from when
+ * visitors are let in. Both are empty if he would be served at once, or nothing is known.
  */
 export const outlook = (
   { estimatedWaitSeconds: seconds, opensAt, pausedUntil, resetsAt, state }: Fields,
@@ -47,9 +47,7 @@ export const outlook = (
 ): { readonly shut: string; readonly wait: string } => {
   const until = Date.parse(String(opensAt ?? pausedUntil ?? resetsAt))
   const time = until ? timeOfDay(until, language, now) : ""
-  const paused = state === "paused" ? say(`idle.paused${time && "-until"}`, { time }) : ""
-  return {
-    shut: say(`refused.${state === "full" ? "queue_full" : state}.${time ? "until" : "title"}`, { time }),
-    wait: Number(seconds) > 0 ? expectedWait(Number(seconds), say, language) : paused,
-  }
+  const shut = say(`refused.${state === "full" ? "queue_full" : state}.title`)
+  const key = shut ? (time ? "idle.shut" : "refused.other") : state === "paused" ? `idle.paused${time && "-until"}` : ""
+  return { shut, wait: Number(seconds) > 0 ? expectedWait(Number(seconds), say, language) : say(key, { time }) }
 }

@@ -1,18 +1,6 @@
 /** Durations and times of day in words of a language. */
 import type { Say } from "./strings.ts"
 
-const inUnit = (unit: string, language: string): Intl.NumberFormat =>
-  new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" })
-
-/** A time that passes (ms), rounded up, as people say it: `40 seconds`, `13 minutes`, `3 hours`. */
-export const soon = (millis: number, language: string): string => {
-  const seconds = Math.ceil(Math.max(0, millis) / 1_000)
-  if (seconds < 60) return inUnit("second", language).format(seconds)
-  const minutes = Math.ceil(seconds / 60)
-  if (minutes < 90) return inUnit("minute", language).format(minutes)
-  return inUnit("hour", language).format(Math.round(minutes / 60))
-}
-
 /** An estimated wait is an average: it is shown as a range of this share below and above it. */
 const TOLERANCE = 0.25
 
@@ -21,7 +9,8 @@ export const range = (seconds: number, language: string): string => {
   const [length, unit] = seconds < 4_800 ? [60, "minute"] : [3_600, "hour"]
   const count = seconds / length
   const [from, to] = [Math.floor(count * (1 - TOLERANCE)), Math.ceil(count * (1 + TOLERANCE))]
-  return inUnit(unit, language).formatRange(Math.max(1, from), to)
+  const words = new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" })
+  return words.formatRange(Math.max(1, from), to)
 }
 
 /** An expected wait of so many seconds. */

@@ -34,21 +34,23 @@ export const estimate = (place: Place, say: Say, language: string, now: number):
 }
 
 const MINUTE = 60_000
+/** From how far ahead the time at which a visitor may call is said as a time of day, in milliseconds; a nearer one is counted down to. */
+const FAR = 5 * MINUTE
 
+/** Why a call was refused; the button is said to work from a time, or absent, where `waits` is true. */
 export const refused = (
-  { code, message, retryAt }: State<"refused">,
+  { code, message, retryAt = 0 }: State<"refused">,
   say: Say,
   language: string,
   now: number,
-): readonly [title: string, text: string] => {
-  const opens = code === "closed" && retryAt !== undefined
-  const title = opens
-    ? say("refused.closed.until", { time: timeOfDay(Math.round(retryAt / MINUTE) * MINUTE, language, now) })
-    : say(`refused.${code}.title`)
-  // a title of its own may say it all; at the opening, the first screen follows by itself
-  const next = opens ? "idle.shut" : title === "" ? "refused.other" : ""
-  const text = say([`refused.${code}`, next], { message })
-  return [title || say("refused.other.title"), text]
+): readonly [title: string, text: string, waits: boolean] => {
+  const title = say(`refused.${code}.title`)
+  const closed = code === "closed"
+  const waits = closed || retryAt - now > FAR
+  // a title of its own says it all, and so does a countdown
+  const next = waits && retryAt ? "idle.shut" : closed || (title === "" && retryAt < now) ? "refused.other" : ""
+  const time = timeOfDay(Math.round(retryAt / MINUTE) * MINUTE, language, now)
+  return [title || say("refused.other.title"), say([`refused.${code}`, next], { message, time }), waits]
 }
 
 /** A wrong field of a request, in the visitor's language; the gate says in English what it expects. */
@@ -131,7 +133,7 @@ export const announcement = (
     case "ended":
       return ended(state, say).filter(Boolean).join(". ")
     case "refused":
-      return refused(state, say, language, Date.now()).filter(Boolean).join(". ")
+      return refused(state, say, language, Date.now()).slice(0, 2).filter(Boolean).join(". ")
   }
   return undefined
 }

@@ -18,8 +18,8 @@ const talk = async (attributes = "", browsing = {}): Promise<Page> => {
 }
 
 const write = async (tab: Page, text: string): Promise<void> => {
-  await tab.getByRole("textbox", { name: "Write a message" }).fill(text)
-  await tab.getByRole("textbox", { name: "Write a message" }).press("Enter")
+  await tab.getByRole("textbox", { name: "Message" }).fill(text)
+  await tab.getByRole("textbox", { name: "Message" }).press("Enter")
 }
 
 /** Who said what, as a reader finds it. */
@@ -173,7 +173,7 @@ describe("the orb", () => {
   it("moves with the voices, says in text who speaks, and rests while nobody can see it", async () => {
     const tab = await call('mode="floating"', "no-preference")
     await eventually("the agent speaks", async () => (await level(tab, "Agent")) > 0.3)
-    await see(tab, /^The agent is speaking$/)
+    await see(tab, /^Agent is speaking$/)
     await eventually("it swells", async () => Number(await tab.evaluate(SCALE)) > 1.02)
     const before = await drawn(tab)
     await eventually("frames", async () => (await drawn(tab)) > before + 10)
@@ -191,7 +191,7 @@ describe("the orb", () => {
   it("stands still for who prefers that", async () => {
     const tab = await call("", "reduce")
     await eventually("the agent speaks", async () => (await level(tab, "Agent")) > 0.3)
-    await see(tab, /^(The agent is speaking|Listening)$/)
+    await see(tab, /^(Agent is speaking|Listening)$/)
     const before = await drawn(tab)
     await tab.waitForTimeout(1_000)
     // once for each change of who speaks

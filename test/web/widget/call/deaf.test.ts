@@ -66,7 +66,7 @@ const UNPLUG = `{
   track.dispatchEvent(new Event("ended"))
 }`
 
-const noNotice = (tab: Page): Promise<void> => tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
+const noNotice = (tab: Page): Promise<void> => tab.locator("voice-agent .notice.warning").waitFor({ state: "hidden" })
 
 const isFree = (): Promise<void> => eventually("the slot is free", () => widget.rig.webhooks.length === 1)
 
@@ -237,14 +237,14 @@ describe("a call whose microphone is lost", () => {
 
 describe("a gate that answers with an error", () => {
   for (const [language, body, title, text] of [
-    ["en", "Internal Server Error", "The agent isn’t available", "We can’t take calls right now."],
+    ["en", "Internal Server Error", "The agent isn’t available", "Please try again later."],
     [
       "en",
       '{"code":"store_unavailable","detail":"ECONNREFUSED 10.0.0.1"}',
       "The agent isn’t available",
-      "We can’t take calls right now.",
+      "Please try again later.",
     ],
-    ["de", "<h1>502</h1>", "Der Assistent ist nicht verfügbar", "Zurzeit sind keine Anrufe möglich."],
+    ["de", "<h1>502</h1>", "Der Assistent ist nicht verfügbar", "Bitte versuchen Sie es später erneut."],
   ] as const) {
     it(`is told in the widget's own words (${language}, ${body})`, async () => {
       const tab = await openPage()

@@ -130,13 +130,13 @@ describe("the appearance of the widget", () => {
       rig.gateLine.set("cut")
       await tab
         .locator("voice-agent .panel")
-        .getByText(/^Connection lost/)
+        .getByText(/^Reconnecting… We’ll hold/)
         .waitFor()
       await check(tab, "5-waiting-link-lost")
       rig.gateLine.set("open")
       await tab
         .locator("voice-agent .panel")
-        .getByText(/^Connection lost/)
+        .getByText(/^Reconnecting… We’ll hold/)
         .waitFor({ state: "hidden" })
       hangUp()
       const [first = tab] = ahead

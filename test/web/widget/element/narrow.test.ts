@@ -67,7 +67,7 @@ describe("the floating widget in a low window", () => {
       await screen(tab, "In call")
       await tab.locator("voice-agent .messages li").first().waitFor()
       if (shots !== undefined) await tab.screenshot({ path: `${shots}/low-${width}-${height}.png` })
-      const field = tab.getByRole("textbox", { name: "Write a message" })
+      const field = tab.getByRole("textbox", { name: "Message" })
       const edges = async (of: typeof field) => {
         const box = await of.boundingBox()
         return { top: box?.y ?? -1, bottom: (box?.y ?? 0) + (box?.height ?? 0) }

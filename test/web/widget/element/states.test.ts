@@ -7,9 +7,13 @@ import { describe, expect, it } from "vitest"
 import { NAMES } from "../../../../src/web/widget/languages/languages.ts"
 import { SAMPLES } from "../../../../src/web/widget/preview/samples.ts"
 import { eventually } from "../../../harness/process.ts"
+import { inPanel, previewAt, tell } from "../preview.ts"
 import { useShop } from "../shop.ts"
 
 const { open, widget } = useShop()
+
+const preview = (tab: Page, width: number, height?: number): Promise<Frame> =>
+  previewAt(widget.rig.url, tab, width, height)
 
 const OFFERS = [{ kind: "number", label: "Call +44 20 7946 0000", target: "tel:+442079460000" }]
 const FOUND: Readonly<Record<string, object>> = {
@@ -54,26 +58,6 @@ interface Look {
   readonly titles: number
 }
 
-/** The preview in a frame as large as that. */
-const preview = async (tab: Page, width: number, height = 760): Promise<Frame> => {
-  await tab.evaluate(`{
-    document.querySelector("iframe")?.remove()
-    window.ready = false
-    addEventListener("message", () => { window.ready = true })
-    const frame = Object.assign(document.createElement("iframe"), { src: "${widget.rig.url}widget/preview", title: "Preview" })
-    frame.style.cssText = "inline-size: ${width}px; block-size: ${height}px"
-    document.body.append(frame)
-  }`)
-  await tab.waitForFunction("window.ready")
-  const frame = tab.frames().find((each) => each.url().includes("/widget/preview"))
-  if (frame === undefined) throw new Error("there is no preview")
-  return frame
-}
-
-const tell = (tab: Page, attributes: object, state: string): Promise<void> =>
-  tab.evaluate(`document.querySelector("iframe").contentWindow.postMessage(
-    { "voicegate-preview": ${JSON.stringify({ attributes, state })} }, "*")`)
-
 const violationsOf = (frame: Frame): Promise<ReadonlyArray<string>> =>
   frame.evaluate<ReadonlyArray<string>>(
     `axe.run({ rules: { "page-has-heading-one": { enabled: false }, region: { enabled: false }, "landmark-one-main": { enabled: false } } })
@@ -98,13 +82,6 @@ const firstScreen = async (tab: Page, width: number): Promise<Frame> => {
   await frame.waitForTimeout(400)
   return frame
 }
-
-/** What an expression finds in the panel. */
-const inPanel = <Found>(frame: Frame, expression: string): Promise<Found> =>
-  frame.evaluate<Found>(`(() => {
-    const panel = document.querySelector("voice-agent").shadowRoot.querySelector(".panel")
-    return ${expression}
-  })()`)
 
 describe("each state of the widget", () => {
   for (const lang of ["en", "ar", "de"]) {
@@ -188,9 +165,8 @@ describe("each state of the widget", () => {
     const answer = await answering(tab)
     answer({ state: "budget_exhausted", resetsAt: "2030-01-01T09:00:00Z" })
     const frame = await firstScreen(tab, 440)
-    expect(await inPanel(frame, `panel.querySelector("h2").textContent`)).toMatch(
-      /^The call time is used up until .*2030/,
-    )
+    expect(await inPanel(frame, `panel.querySelector("h2").textContent`)).toBe("The call time is used up for now")
+    expect(await inPanel(frame, `panel.querySelector("h2 + .text").textContent`)).toMatch(/^You can call from .*2030/)
     await tell(tab, {}, "paused")
     await eventually("the pause", () => inPanel<boolean>(frame, `panel.querySelector(".estimate") !== null`))
     expect(await inPanel(frame, `panel.querySelector(".estimate").textContent`)).toMatch(
@@ -216,7 +192,7 @@ describe("each state of the widget", () => {
     for (const [state, part, lines] of [
       ["call", ".messages", 2],
       ["silence", ".warning.silence", 2],
-      ["reconnecting", ".notice.warning", 3],
+      ["reconnecting", ".notice.warning", 2],
     ] as const) {
       await tell(tab, { mode: "floating" }, state)
       await frame.locator(`voice-agent ${part}`).waitFor()
@@ -304,7 +280,7 @@ describe("each state of the widget", () => {
     await frame.waitForTimeout(200)
     const borders = await inPanel<ReadonlyArray<string>>(
       frame,
-      `[...panel.querySelectorAll(".warning:not([hidden]), .messages p")].map((each) => getComputedStyle(each).borderTopWidth)`,
+      `[...panel.querySelectorAll(".notice:not([hidden]), .messages p")].map((each) => getComputedStyle(each).borderTopWidth)`,
     )
     expect(borders.length).toBeGreaterThan(2)
     expect(new Set(borders)).toEqual(new Set(["1px"]))

@@ -148,6 +148,10 @@ describe("the rating", () => {
     expect(await tab.evaluate("window.closings")).toBe(1)
     const stars = tab.getByRole("group", { name: "How was the call?" }).getByRole("button")
     expect(await stars.count()).toBe(5)
+    // then what was said, and last the next call
+    const order = await tab.evaluate<ReadonlyArray<number>>(`[".rating", ".kept", ".primary"].map((each) =>
+      document.querySelector("voice-agent").shadowRoot.querySelector(".screen:not(.old) " + each).getBoundingClientRect().top)`)
+    expect(order.toSorted((a, b) => a - b)).toEqual(order)
     await check(tab, "rating")
     const seen = requests(tab)
     await tabTo(tab, "4 out of 5")

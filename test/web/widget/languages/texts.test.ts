@@ -127,6 +127,13 @@ describe("the languages of the widget", () => {
           expect(String(texts[key]).toLowerCase()).toContain(agent)
       })
 
+      it("says first that it connects again, in the same words wherever it does", () => {
+        const keys = ["waiting.link-lost", "in-call.link-lost", "in-call.agent-lost"]
+        const begun = keys.map((key) => /^[^.…]+… /.exec(String(texts[key]))?.[0])
+        expect(begun[0]).toBeDefined()
+        expect(new Set(begun).size).toBe(1)
+      })
+
       it("does not say of a lost place or call that the page was offline: the gate or the agent may be what was away", () => {
         const offline = /offline|hors ligne|çevrimdışı|офлайн|オフライン|오프라인|离线|ऑफ़लाइन/i
         for (const key of ["ended.abandoned", "ended.lost"]) expect(String(texts[key])).not.toMatch(offline)
@@ -191,8 +198,8 @@ describe("a text", () => {
     expect(say("de", own)("idle.title")).toBe("Sprechen Sie mit uns")
     expect(say("de", own)("waiting.ahead", { n: 1 })).toBe("noch 1")
     expect(say("en", own)("idle.title")).toBe("Talk to us")
-    expect(say("de")(["refused.unheard-of", "refused.other"], { message: "Out of order." })).toMatch(/^Zurzeit/)
-    expect(say("en")(["refused.unheard-of", "refused.other"], { message: "Out of order." })).toMatch(/^We can’t/)
+    expect(say("de")(["refused.unheard-of", "refused.other"], { message: "Out of order." })).toMatch(/^Bitte/)
+    expect(say("en")(["refused.unheard-of", "refused.other"], { message: "Out of order." })).toMatch(/^Please/)
     expect(say("de")("constructor")).toBe("")
   })
 
