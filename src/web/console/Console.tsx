@@ -171,7 +171,7 @@ export const Console = ({
     if (isShown && first !== undefined) focusHeading()
   }, [isShown])
 
-  const mine = campaigns?.campaigns.find(({ name }) => name === current)
+  const mine = campaigns?.campaigns.find(({ name }) => name === shown?.view.campaign)
   const askToBlock = (address: string): void => setAsked({ what: "block", address })
   const isBlocked = (address: string): boolean => blockOf(address, addresses) !== undefined
   const askToLift = (address: string): void => setAsked({ what: "lift", address })
