@@ -13,9 +13,11 @@ import { type Counts, makeCounts, splitCounts } from "./counts.ts"
 import type { History } from "./history.ts"
 import { type HistoryCounting, makeHistoryCounting } from "./history-counts.ts"
 import type { Activity, Instances } from "./instances.ts"
-import type { Instance, RefusedRequest } from "./shapes.ts"
+import { type Instance, type RefusedRequest, SILENT_MILLIS } from "./shapes.ts"
 
 const REPORT_MILLIS = 2_000
+/** A store that does not answer delays the stop of an instance by at most this long (ms). */
+const LEAVE_MILLIS = 1_000
 
 const About = Schema.fromJsonString(
   Schema.Struct({ host: Schema.String, startedAt: Schema.Finite, connections: Schema.Finite }),
@@ -23,13 +25,23 @@ const About = Schema.fromJsonString(
 const encodeAbout = Schema.encodeSync(About)
 const decodeAbout = Schema.decodeUnknownOption(About)
 
-/** The listed instances, with the description from their last report. */
-export const instancesOf = ({ instances }: Activity): ReadonlyArray<Instance> =>
-  instances.map(({ about, id, seenAt }) => ({
+/** So many instances that are silent are shown: one that dies again and again leaves many. */
+const SILENT_MAX = 10
+
+/**
+ * The listed instances, with the description from their last report; of those that are silent, the latest.
+ *
+ * @param now the store's time (ms since 1970)
+ */
+export const instancesOf = ({ instances }: Activity, now: number): ReadonlyArray<Instance> => {
+  const byLastReport = instances.toSorted((a, b) => a.seenAt - b.seenAt)
+  const silent = byLastReport.findLastIndex(({ seenAt }) => now - seenAt >= SILENT_MILLIS) + 1
+  return byLastReport.slice(Math.max(0, silent - SILENT_MAX)).map(({ about, id, seenAt }) => ({
     id,
     seenAt,
     ...Option.getOrElse(decodeAbout(about), () => ({ host: "", startedAt: 0, connections: 0 })),
   }))
+}
 
 /** What reports tell of this process, since its start. */
 export interface ProcessActivity {
@@ -37,13 +49,21 @@ export interface ProcessActivity {
   readonly history: HistoryCounting
   /** ms since 1970 */
   readonly startedAt: number
+  /** how many operators of this process send reports: two while a reload replaces one by the next */
+  readonly reporters: { count: number }
   /** Runs one effect at a time. */
   readonly alone: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 export const makeProcessActivity: Effect.Effect<ProcessActivity, never, Store> = Effect.gen(function* () {
   const alone = Semaphore.makeUnsafe(1).withPermits(1)
-  return { counts: yield* makeCounts, history: yield* makeHistoryCounting, startedAt: yield* (yield* Store).now, alone }
+  return {
+    counts: yield* makeCounts,
+    history: yield* makeHistoryCounting,
+    startedAt: yield* (yield* Store).now,
+    reporters: { count: 0 },
+    alone,
+  }
 })
 
 /** The activity of a process in which a reload replaces the operator, so that nothing is counted twice or not at all. */
@@ -92,7 +112,8 @@ const reportCallers = (
 }
 
 /**
- * Sends reports until the scope closes. Counts that the store has not accepted are sent again with the next report.
+ * Sends reports until the scope closes, and then takes the instance off the list. Counts that the store has not accepted are sent again with
+ * the next report.
  * @param known the version of the blocks that this instance knows
  */
 export const sendActivity = (
@@ -106,7 +127,7 @@ export const sendActivity = (
     const { host, id } = internals.instance
     const campaigns = internals.campaigns.all.map(({ name }) => name)
     const reportSeen = Effect.provideService(reportCallers(internals, id, callers, known), Store, store)
-    const { alone, counts, history, startedAt } = (yield* SharedActivity) ?? (yield* makeProcessActivity)
+    const { alone, counts, history, reporters, startedAt } = (yield* SharedActivity) ?? (yield* makeProcessActivity)
     const report = Effect.gen(function* () {
       const connections = (yield* push.tickets).length
       const pending = yield* counts.pending
@@ -125,5 +146,15 @@ export const sendActivity = (
     })
     // the operator that this one replaces may send one too, and is closed at any moment
     const once = alone(Effect.uninterruptible(Effect.andThen(count, report)))
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        reporters.count++
+      }),
+      () =>
+        Effect.suspend(() => {
+          reporters.count--
+          return reporters.count > 0 ? Effect.void : Effect.ignore(Effect.timeout(instances.leave(id), LEAVE_MILLIS))
+        }),
+    )
     yield* runEvery(REPORT_MILLIS, "heartbeat of the console", once, { atOnce: true })
   })

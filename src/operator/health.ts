@@ -13,7 +13,7 @@ import { ageOf } from "../lib/age.ts"
 import type { Finding } from "../platform-api/model.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import { Store } from "../store/Store.ts"
-import { type Health, PLATFORM_CHECK_MILLIS } from "./shapes.ts"
+import { type Health, type Instance, PLATFORM_CHECK_MILLIS, SILENT_MILLIS } from "./shapes.ts"
 
 /** The age at which the result of the IP provider is refreshed (ms). Each check uses one of the provider's lookups. */
 const IP_CHECK_MILLIS = 5 * 60_000
@@ -93,6 +93,34 @@ export const healthOfGates = (
   if (removed.length === 0) return [instances]
   const names = removed.map(({ key, name, slots }) => `${name} (${key}, slots ${slots})`).join(", ")
   return [instances, { name: "Campaigns", state: "ok", detail: `Not in this instance's settings: ${names}.`, at }]
+}
+
+/**
+ * Hosts with instances that have died: they are silent, and no instance has started in their place. One that was stopped is not listed any
+ * more.
+ *
+ * @param since since when this instance has reached the store: shortly after that the others may not have reported yet
+ * @param now the store's time (ms since 1970)
+ * @param ahead how far the time of day is ahead of it (ms)
+ */
+export const healthOfSilent = (
+  instances: ReadonlyArray<Instance>,
+  { since }: Pick<PeersStatus, "since">,
+  now: number,
+  ahead = 0,
+): ReadonlyArray<Health> => {
+  if (now - since < SILENT_MILLIS) return []
+  const isSilent = ({ seenAt }: Instance): boolean => now - seenAt >= SILENT_MILLIS
+  const started = instances.filter((each) => !isSilent(each)).map(({ startedAt }) => startedAt)
+  const dead = instances.filter(isSilent).filter(({ seenAt }) => {
+    const successor = started.findIndex((each) => each > seenAt)
+    if (successor !== -1) started.splice(successor, 1)
+    return successor === -1
+  })
+  return [...Map.groupBy(dead, ({ host }) => host)].map(([host, those]): Health => {
+    const names = those.map(({ id, seenAt }) => `${id} has not reported since ${isoTime(seenAt + ahead)}`).join(", ")
+    return { name: `Instance ${host}`, state: "failed", detail: `${names}, and did not say that it stops.`, at: now }
+  })
 }
 
 export const makeHealth = ({

@@ -4,13 +4,14 @@ import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import type { Store } from "../store/Store.ts"
-import { activity, BUCKET_MILLIS, type Counts, refusals, reportActivity } from "./rules/activity.ts"
+import { activity, BUCKET_MILLIS, type Counts, leaveActivity, refusals, reportActivity } from "./rules/activity.ts"
 
 const keys: ReadonlyArray<string> = ["instances", "about", "counts", "refusals"].map((name) => `vg:2:{console}:${name}`)
 
 const { Array: List, Finite, Record, String: Text, Struct, optionalKey } = Schema
 
 const reportRule = ruleOf("operator.heartbeat", runPlain(reportActivity), Finite)
+const leaveRule = ruleOf("operator.leave", runPlain(leaveActivity), Schema.Boolean)
 const activityRule = ruleOf(
   "operator.activity",
   runPlain(activity),
@@ -40,6 +41,8 @@ export interface Instances {
     counts: Counts,
     refusals?: Counts,
   ) => Effect.Effect<void, StoreUnavailable>
+  /** Takes an instance that stops off the list; one that dies stays there for a while. */
+  readonly leave: (id: string) => Effect.Effect<void, StoreUnavailable>
   /** The instances, and the buckets since a time (ms since 1970), at most one hour. */
   readonly activity: (since: number) => Effect.Effect<Activity, StoreUnavailable>
   /** The refused requests of the last hour (55 to 60 minutes), by `<reason> <campaign>`. */
@@ -50,6 +53,10 @@ export const makeInstances = (store: Store["Service"]): Instances => ({
   report: (id, about, counts, refusals = {}) =>
     Effect.flatMap(store.now, (now) =>
       Effect.asVoid(store.run(reportRule, { keys, now, context: NO_CONTEXT, call: { id, about, counts, refusals } })),
+    ),
+  leave: (id) =>
+    Effect.flatMap(store.now, (now) =>
+      Effect.asVoid(store.run(leaveRule, { keys, now, context: NO_CONTEXT, call: { id } })),
     ),
   refusals: Effect.flatMap(store.now, (now) =>
     Effect.map(store.run(refusalsRule, { keys, now, context: NO_CONTEXT, call: {} }), ({ counts = {} }) => counts),

@@ -34,7 +34,7 @@ import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
 import { makeEndCall, makeEndCalls } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { makeForget } from "./forget.ts"
-import { healthOfGates, healthOfKeys, makeHealth } from "./health.ts"
+import { healthOfGates, healthOfKeys, healthOfSilent, makeHealth } from "./health.ts"
 import { makeHistory } from "./history.ts"
 import { makeInstances } from "./instances.ts"
 import { Operator } from "./Operator.ts"
@@ -167,6 +167,7 @@ export const layer: Layer.Layer<
       const now = yield* store.now
       const listens = yield* store.listens ?? Effect.succeed(true)
       const problem = yield* store.problem ?? Effect.succeed("")
+      const seen = instancesOf(stored.activity, now)
       return {
         version: VIEW_VERSION,
         now,
@@ -185,9 +186,10 @@ export const layer: Layer.Layer<
           ...(yield* health),
           ...healthOfKeys(keys?.(), now, aheadOf(store)),
           ...healthOfGates(peers(), removed()),
+          ...healthOfSilent(seen, peers(), now, aheadOf(store)),
         ],
         queue: stored.queue ?? null,
-        instances: instancesOf(stored.activity),
+        instances: seen,
         buckets: stored.activity.buckets,
         refused: stored.refused,
       } satisfies View

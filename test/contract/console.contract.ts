@@ -4,6 +4,8 @@ import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { type CallersStore, makeCallers } from "../../src/operator/callers.ts"
 import { type History, makeHistory } from "../../src/operator/history.ts"
+import { type Instances, makeInstances } from "../../src/operator/instances.ts"
+import { GONE_MILLIS } from "../../src/operator/rules/activity.ts"
 import { BLOCKS_MAX, LATEST_MAX, PERIOD_MILLIS } from "../../src/operator/rules/callers.ts"
 import { HISTORY_MILLIS, HISTORY_RINGS } from "../../src/operator/rules/history.ts"
 import type { RefusedRequest } from "../../src/operator/shapes.ts"
@@ -17,7 +19,12 @@ export const consoleContract = (store: Layer.Layer<Store>): void => {
   const test = (
     name: string,
     body: (
-      of: { readonly history: History; readonly callers: CallersStore; readonly store: Store["Service"] },
+      of: {
+        readonly history: History
+        readonly callers: CallersStore
+        readonly instances: Instances
+        readonly store: Store["Service"]
+      },
       now: Effect.Effect<number>,
     ) => Effect.Effect<void, unknown>,
   ) =>
@@ -31,7 +38,13 @@ export const consoleContract = (store: Layer.Layer<Store>): void => {
         })
         const begins = Math.ceil((yield* shared.now) / HOUR) * HOUR
         yield* TestClock.adjust(begins - (yield* shared.now))
-        yield* body({ history: makeHistory(own), callers: makeCallers(own), store: own }, shared.now)
+        const of = {
+          history: makeHistory(own),
+          callers: makeCallers(own),
+          instances: makeInstances(own),
+          store: own,
+        }
+        yield* body(of, shared.now)
       }).pipe(Effect.provide(store)),
     )
 
@@ -70,6 +83,29 @@ export const consoleContract = (store: Layer.Layer<Store>): void => {
       }
       assert.deepStrictEqual(yield* counts(history, "hour", "other"), [{ at, counts: { samples: 3 } }])
       assert.deepStrictEqual(yield* counts(history, "hour", "nobody"), [])
+    }))
+
+  test("an instance that leaves is off the list at once, and one that dies after half an hour; of many, those are listed that reported last", ({
+    instances,
+  }) =>
+    Effect.gen(function* () {
+      const listed = Effect.map(instances.activity(0), ({ instances: all }) => all.map(({ id }) => id))
+      yield* instances.report("one", "{}", {})
+      yield* instances.report("two", "{}", {})
+      yield* instances.leave("two")
+      yield* instances.leave("nobody")
+      assert.deepStrictEqual(yield* listed, ["one"])
+      yield* TestClock.adjust(GONE_MILLIS - 1_000)
+      yield* instances.report("three", "{}", {})
+      assert.deepStrictEqual(yield* listed, ["one", "three"])
+      yield* TestClock.adjust("1 second")
+      yield* instances.report("three", "{}", {})
+      assert.deepStrictEqual(yield* listed, ["three"])
+      yield* TestClock.adjust("1 second")
+      for (let n = 0; n < 205; n++) yield* instances.report(`many-${n}`, "{}", {})
+      const all = yield* listed
+      assert.strictEqual(all.length, 200)
+      assert.isFalse(all.includes("three"))
     }))
 
   test("a minute is kept for an hour and more, ten minutes for a day, an hour for a week, and then the places are used again", ({

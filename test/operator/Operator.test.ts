@@ -1,4 +1,5 @@
 /** What an operator sees: the metrics of every instance, summed in one series that outlives each of them. */
+import { hostname } from "node:os"
 import { expect, it } from "@effect/vitest"
 import { Effect, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -47,6 +48,12 @@ const instance = (store: Store["Service"]) =>
       }),
       stop: gate.stop,
       instances: Effect.map(gate.on(view), (seen) => seen?.instances.length),
+      /** the checks of instances that fail */
+      failing: Effect.map(gate.on(view), (seen) =>
+        (seen?.health ?? []).flatMap(({ name, state }) =>
+          state === "failed" && name.startsWith("Inst") ? [name] : [],
+        ),
+      ),
       /** what the charts show of the last hour */
       shown: Effect.map(gate.on(view), (seen) => {
         const total = (name: CountName): number =>
@@ -90,6 +97,59 @@ test(
     yield* again.request(4)
     yield* TestClock.adjust("5 seconds")
     expect(yield* again.shown).toEqual({ started: 1, queued: 2, draining: 1, store: 0 })
+  }),
+)
+
+test(
+  "an instance that dies is a failing check until another one starts in its place, and one that stops is not",
+  Effect.gen(function* () {
+    const store = yield* makeStore
+    let away = false
+    const mortal: Store["Service"] = {
+      ...store,
+      run: (rule, asked) => (away ? Effect.fail(storeAway) : store.run(rule, asked)),
+    }
+    const one = yield* instance(store)
+    const two = yield* instance(store)
+    const three = yield* instance(mortal)
+    yield* TestClock.adjust("20 seconds")
+    expect(yield* one.instances).toBe(3)
+    yield* two.stop
+    expect(yield* one.instances).toBe(2)
+    away = true
+    yield* three.stop
+    yield* TestClock.adjust("10 seconds")
+    expect(yield* one.failing).toEqual([])
+    yield* TestClock.adjust("10 seconds")
+    expect(yield* one.failing).toEqual([`Instance ${hostname()}`])
+    yield* instance(store)
+    yield* TestClock.adjust("3 seconds")
+    expect(yield* one.failing).toEqual([])
+  }),
+)
+
+test(
+  "after a time without the store, the instances that have not reported yet do not count as dead",
+  Effect.gen(function* () {
+    const store = yield* makeStore
+    let away = false
+    let slow = false
+    const flaky = (isSlow: () => boolean): Store["Service"] => ({
+      ...store,
+      run: (rule, asked) => (away || isSlow() ? Effect.fail(storeAway) : store.run(rule, asked)),
+    })
+    const one = yield* instance(flaky(() => false))
+    yield* instance(flaky(() => slow))
+    yield* TestClock.adjust("20 seconds")
+    away = true
+    yield* TestClock.adjust("1 minute")
+    slow = true
+    away = false
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* one.failing).toEqual([])
+    slow = false
+    yield* TestClock.adjust("20 seconds")
+    expect(yield* one.failing).toEqual([])
   }),
 )
 

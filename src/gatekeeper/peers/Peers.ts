@@ -26,6 +26,8 @@ const MAX_NAMED = 5
 export interface PeersStatus {
   /** the time of the last renewal; undefined before the first */
   readonly at: number | undefined
+  /** since when there has been no long gap between renewals, after which the reports of others may be old too */
+  readonly since: number
   /** gates on this store, this one included */
   readonly gates: number
   /** conflicts between them, as messages */
@@ -100,6 +102,7 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
       return {
         status: () => ({
           at: latest()?.at,
+          since: latest()?.since ?? 0,
           gates: latest()?.alive ?? 0,
           differences: settingsDiffer.active().map(linesOf),
           trouble: [

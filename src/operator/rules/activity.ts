@@ -5,6 +5,8 @@
  *
  * Refused requests are also counted by campaign and reason, in longer buckets, because they are only shown as sums.
  *
+ * An instance that stops takes itself off the list. One that dies stays on it for half an hour, so that an operator who looks later sees it.
+ *
  * Keys: instances (zset: id by its last report) · about (hash: id → JSON) · counts, refusals (hash: slot of the ring → bucket and
  * counts, JSON)
  */
@@ -18,10 +20,9 @@ export const BUCKETS = 360
 export const REFUSAL_BUCKET_MILLIS = 300_000
 export const REFUSAL_BUCKETS = 12
 /** An instance without a report for this long is gone (ms). */
-export const GONE_MILLIS = 30_000
+export const GONE_MILLIS = 30 * 60_000
 /** Maximum instances that are listed, and that one report removes. */
 const INSTANCES_MAX = 200
-
 /** Counts by name; a name that is absent counts 0. */
 export interface Counts {
   readonly [name: string]: number
@@ -93,6 +94,17 @@ export const reportActivity = (
   return gone.length
 }
 
+/** Takes an instance that stops off the list. */
+export const leaveActivity = (
+  db: Db,
+  keys: ReadonlyArray<string>,
+  _now: number,
+  { id }: { readonly id: string },
+): boolean => {
+  db.hdel(keys[1] ?? "", id)
+  return db.zrem(keys[0] ?? "", id)
+}
+
 export interface Activity {
   readonly instances?: ReadonlyArray<{ readonly id: string; readonly seenAt: number; readonly about: string }>
   readonly buckets?: ReadonlyArray<Bucket>
@@ -109,7 +121,9 @@ export const activity = (
   const last = Math.floor(now / BUCKET_MILLIS)
   const first = Math.min(last, Math.max(last - BUCKETS + 1, Math.floor(since / BUCKET_MILLIS)))
   const listed: Array<{ readonly id: string; readonly seenAt: number; readonly about: string }> = []
-  for (const id of db.zrange(instances, 0, INSTANCES_MAX)) {
+  // those that have reported last
+  const ids = db.zrange(instances, Math.max(0, db.zcard(instances) - INSTANCES_MAX), INSTANCES_MAX)
+  for (const id of ids) {
     listed.push({ id, seenAt: db.zscore(instances, id) ?? 0, about: db.hget(abouts, id) ?? "{}" })
   }
   const buckets: Array<Bucket> = []

@@ -71,7 +71,11 @@ describe("the commands about budgets", () => {
       const campaign = internals.campaigns.find(undefined)
       if (campaign === undefined) return assert.fail("no campaign")
       const ofOthers = (...differences: ReadonlyArray<ReadonlyArray<string>>) =>
-        budgetsViewOf({ ...internals, peers: () => ({ at: 0, gates: 2, trouble: [], differences }) }, campaign, {})
+        budgetsViewOf(
+          { ...internals, peers: () => ({ at: 0, since: 0, gates: 2, trouble: [], differences }) },
+          campaign,
+          {},
+        )
       const caps = "VoiceAiPlatform.Budgets is team 5 here and team 6 there"
       const others = [
         "Queue.MaxLength is 5 here and 6 there",
