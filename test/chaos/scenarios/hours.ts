@@ -65,6 +65,8 @@ const closing = (soonest: number) => {
       [`${base}Campaigns__night__Hours__Closed__0`]: date,
       [`${base}Events__Token__0`]: TOKEN,
       Security__RateLimitHourly: String(HOURLY),
+      // whoever asks again and again while the store fails gets each unit back
+      Security__RefundsPerHour: "1000",
       // callers are called in the order of their requests, wherever they come from
       Queue__NetworkShare: "1",
     },
