@@ -27,7 +27,7 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     upgrading: "changing-settings upgrading different-settings removing-a-campaign",
   },
   promises: {
-    speed: "what-waiting-costs requests-a-second time-and-cost memory spread why-it-is-fast",
+    speed: "requests-a-second time-and-cost memory spread why-it-is-fast",
   },
 }
 
