@@ -59,7 +59,7 @@ describe("the search of the documents", () => {
       ["CORS", "troubleshooting#the-agent-isnt-available"],
       ["everybody waits forever", "troubleshooting#everybody-waits-and-nobody-talks"],
       ["lost place", "troubleshooting#callers-have-lost-their-places"],
-      ["how to change the color of the widget", "widget#look"],
+      ["how to change the color of the widget", "widget#look-and-colors"],
     ] as const)
       assert.include(hrefs(query).slice(0, 3), href, query)
   })
@@ -75,8 +75,8 @@ describe("the search of the documents", () => {
       ["getting started", "start", 1],
       ["tutorial", "start", 1],
       ["what is a campaign", "start#words", 1],
-      ["change colors", "widget#look", 3],
-      ["logo", "widget#look", 3],
+      ["change colors", "widget#look-and-colors", 3],
+      ["logo", "widget#look-and-colors", 3],
       ["CORS error", "troubleshooting#the-agent-isnt-available", 3],
       ["microphone denied", "troubleshooting#the-browser-does-not-ask-for-the-microphone", 3],
       ["variableValues", "vendors#vapi", 1],
