@@ -22,6 +22,8 @@ export interface Faults {
   losesAnswers: boolean
   /** every run fails */
   away: boolean
+  /** every run of a step of the queue fails, as if its node of a cluster were away */
+  queueAway: boolean
   /** what is to be carried out later */
   readonly later: Array<Effect.Effect<unknown, StoreUnavailable>>
 }
@@ -37,7 +39,7 @@ const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
         ...store,
         run: (rule, asked) =>
           Effect.suspend(() => {
-            if (faults.away) return Effect.fail(unavailable)
+            if (faults.away || (faults.queueAway && rule.name.startsWith("queue."))) return Effect.fail(unavailable)
             faults.runs++
             if (faults.losesAnswers) {
               return Effect.andThen(store.run(rule, asked), Effect.delay(Effect.fail(unavailable), LOST_MILLIS))
@@ -64,7 +66,15 @@ export const withFaults = <E>(
 ) =>
   Effect.gen(function* () {
     const world = makeWorld()
-    const faults: Faults = { countdown: 0, runs: 0, fault, losesAnswers: false, away: false, later: [] }
+    const faults: Faults = {
+      countdown: 0,
+      runs: 0,
+      fault,
+      losesAnswers: false,
+      away: false,
+      queueAway: false,
+      later: [],
+    }
     yield* TestClock.setTime(BEGIN)
     yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults, crossSlot) }))
     return faults.runs

@@ -10,6 +10,7 @@ import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../../settings/Settings.ts"
+import { Store } from "../../store/Store.ts"
 import { Steps } from "../Steps.ts"
 import { NotGivenBack, type Remembered } from "./NotGivenBack.ts"
 
@@ -28,13 +29,14 @@ export class GiveBack extends Context.Service<
   }
 >()("voicegate/gatekeeper/GiveBack") {}
 
-export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | RateLimiter | Steps> = Layer.effect(
+export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | RateLimiter | Steps | Store> = Layer.effect(
   GiveBack,
   Effect.gen(function* () {
     const { at, step } = yield* Steps
     const notGivenBack = yield* NotGivenBack
     const queue = yield* FifoQueue
     const limiter = yield* RateLimiter
+    const { crossSlot } = yield* Store
     const scope = yield* Effect.scope
     let isRetrying = false
     let dropped = 0
@@ -53,13 +55,27 @@ export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | Rate
     })
     const refund = (taken: Remembered): Effect.Effect<void, StoreUnavailable> =>
       limiter.refund(taken.newcomer.caller, taken.newcomer.id).pipe(
-        Effect.tap(() => Effect.sync(() => void (taken.ticket || notGivenBack.forget(taken)))),
+        Effect.tap(() =>
+          Effect.sync(() => {
+            taken.quota = false
+          }),
+        ),
         Effect.tapError(() =>
           // one node of a cluster may be down: try the others first
           Effect.sync(() => notGivenBack.postpone(taken)),
         ),
       )
+    const refundAll = (entries: ReadonlyArray<Remembered>): Effect.Effect<void> =>
+      Effect.ignore(
+        Effect.forEach(
+          entries.filter(({ quota }) => quota),
+          refund,
+          { concurrency: MAX_CONCURRENT_REFUNDS, discard: true },
+        ),
+      )
     const attempt = Effect.gen(function* () {
+      // the campaign's node may be down for longer than that of the limits: whoever asks again meanwhile must not use the limits up
+      if (!crossSlot) yield* Effect.timeoutOption(refundAll(notGivenBack.all()), RETRY_MILLIS)
       const tickets = Map.groupBy(
         notGivenBack.all().filter(({ ticket }) => ticket),
         ({ campaign }) => campaign,
@@ -68,10 +84,8 @@ export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | Rate
         concurrency: "unbounded",
         discard: true,
       })
-      const withoutTicket = notGivenBack.all().filter(({ ticket }) => !ticket)
-      yield* Effect.ignore(
-        Effect.forEach(withoutTicket, refund, { concurrency: MAX_CONCURRENT_REFUNDS, discard: true }),
-      )
+      yield* refundAll(notGivenBack.all().filter(({ ticket }) => !ticket))
+      for (const taken of notGivenBack.all()) if (!taken.ticket && !taken.quota) notGivenBack.forget(taken)
     }).pipe(
       Effect.catchDefect((defect) => {
         // a bug, which a retry would repeat
@@ -99,7 +113,7 @@ export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | Rate
     ): Effect.Effect<void> =>
       Effect.suspend(() => {
         // without the newcomer's data, which may be long
-        if (!notGivenBack.keep({ campaign, newcomer: { id, caller, network }, ticket })) dropped++
+        if (!notGivenBack.keep({ campaign, newcomer: { id, caller, network }, ticket, quota: true })) dropped++
         if (isRetrying) return Effect.void
         isRetrying = true
         return Effect.asVoid(Effect.forkIn(retryLoop, scope))

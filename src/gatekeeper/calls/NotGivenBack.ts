@@ -19,8 +19,10 @@ export const MAX_PER_CALLER = 100
 export interface Remembered {
   readonly campaign: Campaign
   readonly newcomer: Pick<Newcomer, "id" | "caller" | "network">
-  /** the ticket must still be withdrawn, before its quota is given back */
+  /** the ticket must still be withdrawn */
   ticket: boolean
+  /** the quota must still be given back */
+  quota: boolean
 }
 
 export class NotGivenBack extends Context.Service<

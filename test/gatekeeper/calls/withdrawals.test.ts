@@ -65,6 +65,23 @@ describe("a request that was answered 503 because the store is unavailable", () 
     )
   }
 
+  it.effect("does not use up its caller's limits while the node of a cluster that has the queue is away", () =>
+    withFaults((_world, faults) =>
+      Effect.gen(function* () {
+        faults.queueAway = true
+        for (let n = 0; n < 8; n++) {
+          expect((yield* ask(caller(1)))._tag).toBe("StoreUnavailable")
+          yield* TestClock.adjust("1 second")
+        }
+        expect(yield* remaining(caller(1))).toBe(20)
+        faults.queueAway = false
+        yield* TestClock.adjust("1 second")
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+        expect((yield* ask(caller(1)))._tag).toBe("Started")
+      }),
+    ),
+  )
+
   it.effect("keeps no place when the platform was full and requeueing was not answered", () =>
     withFaults(
       (world, faults) =>
