@@ -76,9 +76,12 @@ describe("headless.md", () => {
     const pageOf = (gate: string): string =>
       `<script type="module">${codeBelow("## The two calls", "js").replaceAll("https://gate.example", gate)}
       const places = []
+      const tickets = []
       let turns = 0
       const onTurn = async () => { turns += 1 }
-      Object.assign(window, { post, places, ask: (request) => session({ onPlace: (n) => places.push(n), onTurn, ...request }) })
+      const onTicket = (ticket) => tickets.push(ticket)
+      const onPlace = (n) => places.push(n)
+      Object.assign(window, { post, places, tickets, ask: (request) => session({ onTicket, onPlace, onTurn, ...request }) })
       window.turnsOf = () => turns</script>`
     await withPage(pageOf, async (visitor, site) => {
       const tab = await visitor.open(site)
@@ -94,6 +97,7 @@ describe("headless.md", () => {
       await tab.evaluate(`post("/api/session/${started[0]?.uniqueRequestId}/leave").catch(() => {})`)
       await tab.waitForFunction("window.third")
       expect(await tab.evaluate("window.third")).toMatchObject({ credential: { platform: "vapi" } })
+      expect(await tab.evaluate("tickets[2] === window.third.uniqueRequestId")).toBe(true)
       expect(await tab.evaluate("turnsOf()")).toBeGreaterThan(0)
       expect(await tab.evaluate("places[0]")).toBe(1)
       const refused = "ask({ clientIdentifier: 7 }).catch(({ code, status, message }) => ({ code, status, message }))"

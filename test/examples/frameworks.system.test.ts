@@ -108,7 +108,8 @@ describe("the examples for frameworks", () => {
       await tab.getByRole("button", { name: "Talk", exact: true }).waitFor()
       await other.getByRole("button", { name: "Leave: number 1" }).waitFor()
       hangUp()
-      await other.getByRole("button", { name: "Leave: your-turn" }).waitFor()
+      await other.getByRole("button", { name: "Start the call" }).click()
+      await other.getByRole("button", { name: "Leave: in-call" }).waitFor()
       expect(visitor.complaints).toEqual([])
     } finally {
       await visitor.context.close()

@@ -7,7 +7,7 @@
 
 /** Each with the sentence of the document that states it. */
 export const PROMISES = {
-  I1: "Calls never exceed the slots, on however many instances.",
+  I1: "The gate never starts more calls than slots, on any number of instances.",
   I2: "Callers are called in the order in which they were accepted.",
   I3: "An accepted caller is in exactly one state and ends in exactly one.",
   I4: "What a dying process held is free again by its deadline.",

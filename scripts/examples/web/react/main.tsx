@@ -15,11 +15,19 @@ const Support = () => {
 
 const Talk = () => {
   const [state, agent] = useVoiceAgent({ gate: "/" })
-  return state.name === "idle" || state.name === "ended" ? (
-    <button type="button" onClick={agent.begin}>
-      Talk
-    </button>
-  ) : (
+  if (state.name === "idle" || state.name === "ended")
+    return (
+      <button type="button" onClick={agent.begin}>
+        Talk
+      </button>
+    )
+  if (state.name === "your-turn")
+    return (
+      <button type="button" onClick={agent.start}>
+        Start the call
+      </button>
+    )
+  return (
     <button type="button" onClick={agent.leave}>
       Leave: {state.name === "waiting" ? `number ${state.place.position}` : state.name}
     </button>
