@@ -147,7 +147,7 @@ const webhooks = async ({ page, shoot, to }: Film): Promise<void> => {
   await page.getByLabel("Created in").selectOption("0")
   await page.getByRole("button", { name: "Resend", exact: true }).click()
   await shoot("dashboard-resend-errors")
-  await page.getByLabel("Created in").selectOption("1")
+  await page.getByLabel("Created in").selectOption("24")
   await page.getByRole("button", { name: "Resend", exact: true }).click()
   await shoot("dashboard-resent")
   await page.locator("tbody a").first().click()

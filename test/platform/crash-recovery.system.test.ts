@@ -89,7 +89,7 @@ const suite = (engine: Engine) => {
         socket.close()
         // No receiver accepts the session-ended webhook.
         const pending = Effect.map(webhooks.list(businessId, {}), ({ items }) => items[0])
-        const tried = yield* Effect.repeat(pending, { until: (delivery) => delivery?.lastOutcome === "no answer" })
+        const tried = yield* Effect.repeat(pending, { until: (delivery) => delivery?.lastOutcome === "no response" })
         first.child.kill("SIGKILL")
         yield* Effect.promise(() => eventually("the kill", () => first.child.exited()))
 

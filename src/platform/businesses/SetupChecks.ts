@@ -19,7 +19,7 @@ export interface SetupCheck {
   /** the campaign's newest webhook message; null when there is none */
   readonly lastDelivery: {
     readonly state: DeliveryState
-    /** `HTTP 401`, `no answer`; null before the first attempt */
+    /** `HTTP 401`, `no response`; null before the first attempt */
     readonly outcome: string | null
     readonly createdAt: number
   } | null

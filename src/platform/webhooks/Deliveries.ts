@@ -17,7 +17,7 @@ export interface ShownDelivery {
   readonly attempts: number
   /** null when no attempt is scheduled */
   readonly nextAttemptAt: number | null
-  /** `HTTP 503`, `no answer`; null before the first attempt */
+  /** `HTTP 503`, `no response`; null before the first attempt */
   readonly lastOutcome: string | null
   readonly createdAt: number
   readonly settledAt: number | null
@@ -44,7 +44,7 @@ export class Deliveries extends Context.Service<
       request: PageRequest,
       filter: DeliveryFilter,
     ) => Effect.Effect<Page<ShownDelivery>, Refused | DatabaseUnavailable>
-    /** The newest message, and how many of those created at or after `since` (ms since 1970) were given up or wait for another attempt. */
+    /** The newest message, how many of those created at or after `since` (ms since 1970) were given up, and how many wait for another attempt. */
     readonly summary: (
       userId: string,
       since: number,
@@ -149,12 +149,17 @@ export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Audit |
       summary: Effect.fnUntraced(function* (userId, since) {
         const [last] = yield* sql<Row>`
           SELECT * FROM webhook_deliveries WHERE user_id = ${userId} ORDER BY created_at DESC, id DESC LIMIT 1`
-        const rows = yield* sql<{ state: DeliveryState; n: number }>`
-          SELECT state, count(*) AS n FROM webhook_deliveries
-          WHERE user_id = ${userId} AND created_at >= ${since} AND state <> 'delivered'
-            AND (state = 'given_up' OR last_outcome IS NOT NULL) GROUP BY state`
-        const count = (wanted: DeliveryState): number => rows.find(({ state }) => state === wanted)?.n ?? 0
-        return { last: last === undefined ? null : show(last), failed: count("given_up"), retrying: count("pending") }
+        const [failed] = yield* sql<{ n: number }>`
+          SELECT count(*) AS n FROM webhook_deliveries
+          WHERE user_id = ${userId} AND created_at >= ${since} AND state = 'given_up'`
+        const [retrying] = yield* sql<{ n: number }>`
+          SELECT count(*) AS n FROM webhook_deliveries
+          WHERE user_id = ${userId} AND state = 'pending' AND last_outcome IS NOT NULL`
+        return {
+          last: last === undefined ? null : show(last),
+          failed: failed?.n ?? 0,
+          retrying: retrying?.n ?? 0,
+        }
       }, orUnavailable),
 
       find: Effect.fnUntraced(function* (userId, id) {

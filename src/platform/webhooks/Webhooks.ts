@@ -31,7 +31,7 @@ export interface Delivery {
   readonly state: DeliveryState
   readonly attempts: number
   readonly nextAttemptAt: number
-  /** `HTTP 503`, `no answer`; null before the first attempt */
+  /** `HTTP 503`, `no response`; null before the first attempt */
   readonly lastOutcome: string | null
   readonly createdAt: number
   readonly settledAt: number | null

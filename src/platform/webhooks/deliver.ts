@@ -89,7 +89,7 @@ const GONE = 410
 
 /** The outcome of an attempt, for its owner. A redirect is not followed: the target is what was checked, and gets the secrets. */
 const outcomeOf = (status: number | null): string => {
-  if (status === null) return "no answer"
+  if (status === null) return "no response"
   return status >= 300 && status < 400 ? `HTTP ${status}: redirects are not followed` : `HTTP ${status}`
 }
 
@@ -108,7 +108,7 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
         Effect.flatMap(readAnswer),
         Effect.timeoutOrElse({
           duration: WEBHOOK_TIMEOUT_MILLIS,
-          orElse: () => Effect.succeed(`no answer within ${WEBHOOK_TIMEOUT_MILLIS / 1000} s`),
+          orElse: () => Effect.succeed(`no response within ${WEBHOOK_TIMEOUT_MILLIS / 1000} s`),
         }),
         Effect.catch((error) => Effect.succeed(reasonOf(error))),
       )

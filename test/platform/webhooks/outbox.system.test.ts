@@ -159,7 +159,7 @@ onEachEngine("the outbox", (engine) => {
         return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("", { status: 200 })))
       })
       for (let n = 0; n < 100; n++) yield* send(`{"n":${n}}`)
-      for (const delivery of yield* webhooks.claim(100)) yield* webhooks.settle(delivery, false, "no answer")
+      for (const delivery of yield* webhooks.claim(100)) yield* webhooks.settle(delivery, false, "no response")
       const deliveries = Context.get(
         yield* Layer.build(Deliveries.layer.pipe(Layer.provide(Layer.succeedContext(context)))),
         Deliveries.Deliveries,
@@ -211,7 +211,7 @@ onEachEngine("the outbox", (engine) => {
           }),
         )
         assert.deepInclude(log.at(-1), { number: 1, status: null, error, answer: null })
-        assert.strictEqual(lastOutcome, "no answer")
+        assert.strictEqual(lastOutcome, "no response")
       }
     }),
   )
@@ -238,7 +238,7 @@ onEachEngine("the outbox", (engine) => {
         yield* TestClock.adjust("1 hour")
         const [claimed] = yield* webhooks.claim(1)
         if (claimed === undefined) return assert.fail("it was not due")
-        yield* webhooks.settle(claimed, false, "no answer", { ...attempt, error: "ECONNREFUSED" })
+        yield* webhooks.settle(claimed, false, "no response", { ...attempt, error: "ECONNREFUSED" })
       }
       const { attempts, log } = yield* deliveries.find("u1", id)
       assert.strictEqual(attempts, MAX_ATTEMPTS_KEPT + 3)
@@ -376,7 +376,7 @@ onEachEngine("the outbox", (engine) => {
       assert.strictEqual(one.attempts, 2)
       assert.strictEqual(yield* other.settle(one, true, "HTTP 200"), "delivered")
       // A late failure of the first attempt changes nothing.
-      yield* webhooks.settle({ ...one, attempts: 1 }, false, "no answer")
+      yield* webhooks.settle({ ...one, attempts: 1 }, false, "no response")
       assert.strictEqual((yield* states).filter((state) => state === "delivered").length, 1)
     }),
   )

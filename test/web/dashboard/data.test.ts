@@ -437,7 +437,7 @@ onEachEngine("the dashboard's data", (engine) => {
     ),
   )
 
-  it.effect("sums up webhooks: the newest, and how many have failed or are tried again since a time", () =>
+  it.effect("sums up webhooks: the newest, and how many have failed since a time or are tried again", () =>
     given(
       Effect.gen(function* () {
         yield* prepare()
@@ -449,7 +449,8 @@ onEachEngine("the dashboard's data", (engine) => {
         // one that was never tried is no failure
         assert.deepInclude(yield* deliveries.summary("u1", 0), { failed: 0, retrying: 0 })
         for (const claimed of yield* webhooks.claim(1)) yield* webhooks.settle(claimed, false, "HTTP 503")
-        assert.deepInclude(yield* deliveries.summary("u1", 0), { failed: 0, retrying: 1 })
+        // one that is tried again counts however old it is
+        assert.deepInclude(yield* deliveries.summary("u1", 1), { failed: 0, retrying: 1 })
         yield* TestClock.adjust("1 day")
         for (const claimed of yield* webhooks.claim(1)) yield* webhooks.settle(claimed, false, "HTTP 503")
         yield* webhooks.enqueue(message)

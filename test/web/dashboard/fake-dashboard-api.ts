@@ -239,11 +239,14 @@ export const fakeApi = (state: State) => {
           const millis = today.reduce((sum, { endedAt, startedAt }) => sum + (endedAt ?? startedAt) - startedAt, 0)
           const [last = null] = state.deliveries
           const failed = state.deliveries.filter(({ state }) => state === "given_up").length
+          const retrying = state.deliveries.filter(
+            (each) => each.state === "pending" && each.lastOutcome !== null,
+          ).length
           return {
             asOf: Date.now(),
             today: { count: today.length, seconds: Math.round(millis / 1_000) },
             hours: Array.from({ length: 24 }, (_, hour) => (hour === 23 ? today.length : 0)),
-            webhooks: { last, failed, retrying: 0 },
+            webhooks: { last, failed, retrying },
           }
         }),
       list: ({ query }) =>

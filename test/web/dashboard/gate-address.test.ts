@@ -1,6 +1,6 @@
-/** What the dashboard takes as the address of a gate or of a website. */
+/** What the dashboard takes as the address of a gate or of a website, and the settings that it gives a gate. */
 import { describe, expect, it } from "vitest"
-import { originOf } from "../../../src/web/dashboard/pages/setup/gate-settings.ts"
+import { environment, originOf } from "../../../src/web/dashboard/pages/setup/gate-settings.ts"
 
 describe("an address that somebody types", () => {
   it("is taken without a scheme, with a path, and in capitals", () => {
@@ -44,4 +44,20 @@ describe("an address that somebody types", () => {
       expect(originOf(typed), typed).toBeUndefined()
     }
   })
+})
+
+it("says in the settings where a secret belongs, in words that a shell leaves alone", () => {
+  const text = environment({
+    secret: undefined,
+    baseUrl: "https://platform.example/api/v1/",
+    businessId: "b1",
+    webCampaignId: "c1",
+    regionId: "eu",
+    slots: 2,
+    webhookToken: undefined,
+    site: "",
+    gate: "",
+  })
+  expect(text).toContain("export VoiceAiPlatform__ApiSecretToken='<secret of the API key>'\n")
+  expect(text).toContain("export Security__WebhookApiToken='<token of the webhook>'\n")
 })

@@ -81,6 +81,11 @@ describe("API keys", () => {
     await dialog(tab, /Secret for “Reporting”/).waitFor()
     const [key] = dashboard.platform.state.keys
     expect(key).toMatchObject({ scope: { type: "Unrestricted" }, userManagement: true })
+    await click(tab, "I’ve saved it")
+    await tab
+      .getByRole("row", { name: /Reporting/ })
+      .getByText("Manage users", { exact: true })
+      .waitFor()
     expect(Math.round(((key?.expiresAt ?? 0) - Date.now()) / 86_400_000)).toBe(30)
   })
 
@@ -188,7 +193,7 @@ describe("API keys", () => {
     const [key] = dashboard.platform.state.keys
     expect(key?.allowedAddresses).toEqual(["203.0.113.7", "2001:db8::/48"])
     const row = tab.getByRole("row", { name: /Gate/ })
-    await row.getByText("2 addresses", { exact: true }).waitFor()
+    await row.getByText("only from 2 addresses", { exact: true }).waitFor()
     await row.getByText(/^in \d days$/).waitFor()
     // a row is one line of text high
     await tab.setViewportSize({ width: 1_400, height: 800 })
@@ -230,16 +235,18 @@ describe("API keys", () => {
     expect(Math.round((until - Date.now()) / 3_600_000)).toBe(24)
     await click(tab, "I’ve saved it")
     const row = tab.getByRole("row", { name: /Website/ })
-    await row.getByText("+1 previous secret").waitFor()
+    await row.getByText("+ previous secret").waitFor()
     await row.getByText(after.slice(-4)).waitFor()
     await focusOn(tab, "Actions for Website")
 
     await choose(tab, "Rotate Website")
-    await tab.getByText(/The secret from the last rotation would work until/).waitFor()
+    await tab
+      .getByText(/^The secret from the last rotation works until .+ If you rotate again, it stops at once\.$/)
+      .waitFor()
     await tab.getByLabel("Current secret expires").selectOption("Immediately")
     await click(tab, "Rotate key")
     await click(tab, "I’ve saved it")
-    await row.getByText("+1 previous secret").waitFor({ state: "detached" })
+    await row.getByText("+ previous secret").waitFor({ state: "detached" })
     expect(dashboard.platform.state.keys[0]?.previousSecretUntil).toBeNull()
   })
 

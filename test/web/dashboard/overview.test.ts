@@ -63,7 +63,7 @@ describe("the overview", () => {
       endedAt: begun + 90_000,
       turns: [],
     })
-    state.deliveries.push(failed())
+    state.deliveries.push(failed(), { ...failed(), id: "msg_2", state: "pending", attempts: 1 })
     state.keys.push(key("Gate", Date.now() + 3 * DAY), key("Partner", Date.now() + 90 * DAY), key("Old", 1))
     const tab = await dashboard.signIn()
     const card = (title: string) =>
@@ -107,6 +107,11 @@ describe("the overview", () => {
     await visit(tab, "1 failed in the last 24 hours")
     await heading(tab, "Webhooks")
     expect(await tab.getByLabel("State").inputValue()).toBe("given_up")
+    await tab.goBack()
+    await visit(tab, "1 retrying now")
+    await heading(tab, "Webhooks")
+    expect(await tab.getByLabel("State").inputValue()).toBe("pending")
+    await tab.getByText("Retrying", { exact: true }).waitFor()
     await tab.goBack()
     // nothing runs out of its card on a phone
     await tab.setViewportSize({ width: 360, height: 800 })

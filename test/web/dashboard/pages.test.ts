@@ -52,6 +52,13 @@ describe("the page itself", () => {
     expect((await bar.boundingBox())?.height).toBeLessThan(70)
   })
 
+  it("keeps the edge that forced colours give “Sign out” inside the page", async () => {
+    const tab = await dashboard.signIn()
+    await tab.emulateMedia({ forcedColors: "active" })
+    const box = await tab.getByRole("button", { name: "Sign out" }).boundingBox()
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(1_180)
+  })
+
   it.each([1200, 360])("shifts its layout by less than 0.02 while a page loads, at %i px", async (width) => {
     dashboard.platform.state.delayMillis = 200
     const tab = await dashboard.signIn("#/businesses")

@@ -266,7 +266,7 @@ describe("webhook deliveries", () => {
         url: "https://gate.example/api/webhook/session-ended",
         headers: [],
         status: null,
-        error: "no answer within 5 s",
+        error: "no response within 5 s",
         answer: null,
         truncated: false,
       },
@@ -327,7 +327,7 @@ describe("webhook deliveries", () => {
     await last.getByText("Request headers").click()
     await last.getByText(/X-Api-Token: ••••••••/).waitFor()
     const before = tab.getByRole("region", { name: "Attempt 35", exact: true })
-    await before.getByText("no answer within 5 s").waitFor()
+    await before.getByText("no response within 5 s").waitFor()
     await tab.getByText("The connection was refused (ECONNREFUSED)").waitFor()
     await tab.getByText("The last 3 are shown.").waitFor()
     // an earlier attempt is one line until it is opened
@@ -353,21 +353,26 @@ describe("webhook deliveries", () => {
     await tab.getByText("Choose a time in the past.").waitFor()
     await tab.getByLabel("Created in").selectOption("The last 24 hours")
     await click(tab, "Resend")
-    await announced(tab, "1 message resent.")
+    await announced(tab, "1 delivery is being sent again.")
     expect(states()).toEqual(["pending", "given_up"])
+    await tab.getByText("Retrying", { exact: true }).waitFor()
+    await click(tab, "Resend failed…")
+    await dialog(tab, "Resend failed deliveries").waitFor()
+    await click(tab, "Resend")
+    await announced(tab, "Nothing to resend in that time.")
     await click(tab, "Resend failed…")
     await tab.getByLabel("Created in").selectOption("A time you choose")
     await tab.getByLabel("Since").fill("2020-01-01T00:00")
     await click(tab, "Resend")
     // announced in the same words as before
     await eventually("the other is resent", () => states().join() === "pending,pending")
-    await announced(tab, "1 message resent.")
+    await announced(tab, "1 delivery is being sent again.")
     // to be seen too, and gone after some seconds
-    await tab.getByText("1 message resent.").waitFor({ state: "visible" })
-    expect((await tab.getByText("1 message resent.").boundingBox())?.height).toBeGreaterThan(20)
+    await tab.getByText("1 delivery is being sent again.").waitFor({ state: "visible" })
+    expect((await tab.getByText("1 delivery is being sent again.").boundingBox())?.height).toBeGreaterThan(20)
     await later(tab)
     await later(tab)
-    await tab.getByText("1 message resent.").waitFor({ state: "detached" })
+    await tab.getByText("1 delivery is being sent again.").waitFor({ state: "detached" })
   })
 })
 

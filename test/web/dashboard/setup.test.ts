@@ -10,6 +10,7 @@ import * as Gate from "../../../src/embedded/as-configured.ts"
 import { Listeners } from "../../../src/http/Listeners.ts"
 import * as ListenersLayer from "../../../src/http/server/listeners.ts"
 import { Businesses } from "../../../src/platform/businesses/Businesses.ts"
+import type { ApiKey } from "../../../src/platform/keys/ApiKey.ts"
 import * as Platform from "../../../src/platform/Platform.ts"
 import { Users } from "../../../src/platform/users/Users.ts"
 import { layerFrom } from "../../../src/settings/given.ts"
@@ -18,7 +19,7 @@ import { sharedBrowser } from "../../support/browser.ts"
 import { cheapPasswords } from "../../support/passwords.ts"
 import { focusOn, tabTo } from "../focus.ts"
 import { visit } from "../visitor.ts"
-import { announced, click, heading, useDashboard } from "./rig.ts"
+import { announced, click, copied, heading, useDashboard } from "./rig.ts"
 
 describe("the setup of a gate", () => {
   const dashboard = useDashboard()
@@ -75,6 +76,9 @@ describe("the setup of a gate", () => {
     await tab.keyboard.press("Enter")
     await focusOn(tab, "5. Check")
     await tab.getByText(/Waiting for the first request/).waitFor()
+    await click(tab, "Copy the command")
+    await announced(tab, "Copied the command.")
+    await copied(tab, "node dist/main.js check")
   })
 
   it("goes on after a reload, and offers new secrets in place of those that are gone", async () => {
@@ -124,6 +128,43 @@ describe("the setup of a gate", () => {
     await click(tab, "Continue")
     await click(tab, "Create key")
     await tab.getByRole("region", { name: "Gate settings" }).getByText('"Port": 8190').waitFor()
+  })
+
+  it("says of a key that can do more than start calls that a new one is safer", async () => {
+    const key: ApiKey = {
+      id: "key-1",
+      name: "Start",
+      display: "vgp_…abcd",
+      scope: { type: "Unrestricted" },
+      permissions: ["start"],
+      userManagement: false,
+      allowedAddresses: [],
+      createdAt: 0,
+      expiresAt: null,
+      lastUsedAt: null,
+      revokedAt: null,
+      previousSecretUntil: null,
+    }
+    dashboard.platform.state.keys.push(
+      key,
+      { ...key, id: "key-2", name: "Users", userManagement: true },
+      { ...key, id: "key-3", name: "Read", permissions: ["start", "read"] },
+    )
+    const tab = await dashboard.signIn("#/setup")
+    await click(tab, "Continue")
+    await tab.getByLabel("Campaign name").fill("Orders")
+    await click(tab, "Set the webhook later")
+    const choice = tab.getByLabel("API key", { exact: true })
+    const safer = tab.getByText("This key can do more than a gate needs. A new key that can only start calls is safer.")
+    for (const [id, warned] of [
+      ["key-1", 0],
+      ["key-2", 1],
+      ["key-3", 1],
+      ["", 0],
+    ] as const) {
+      await choice.selectOption(id)
+      expect([id, await safer.count()]).toEqual([id, warned])
+    }
   })
 
   it("lets the webhook wait, and says so", async () => {
@@ -189,6 +230,8 @@ describe("the setup of a gate", () => {
     await check()
     await click(tab, "Continue to the check")
     await tab.getByText(/Waiting for the first request/).waitFor()
+    // the command does not break
+    expect((await tab.getByText("node dist/main.js check").boundingBox())?.height).toBeLessThan(30)
     await check()
   })
 })

@@ -217,8 +217,9 @@ export const Overview = Schema.Struct({
   webhooks: Schema.Struct({
     /** null without any */
     last: Schema.NullOr(Delivery),
-    /** of the last 24 hours: given up, and waiting for another attempt */
+    /** given up, of those of the last 24 hours */
     failed: Schema.Int,
+    /** waiting for another attempt, however old */
     retrying: Schema.Int,
   }),
 })

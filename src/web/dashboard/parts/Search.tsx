@@ -32,7 +32,7 @@ export const Search = ({
           id={id}
           type="search"
           maxLength={200}
-          placeholder="Caller, ID, or words of a transcript"
+          placeholder="Caller, ID or words"
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />

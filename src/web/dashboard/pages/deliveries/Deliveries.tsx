@@ -21,7 +21,7 @@ import { ResendFailed } from "./ResendFailed.tsx"
 const EVERY_MILLIS = 5_000
 
 const STATES = [
-  { value: "pending", label: "Pending" },
+  { value: "pending", label: "Pending or retrying" },
   { value: "delivered", label: "Delivered" },
   { value: "given_up", label: "Failed" },
 ] as const
@@ -103,11 +103,15 @@ export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element =>
   )
 }
 
-export const StateMark = ({ of }: { readonly of: Delivery["state"] }): JSX.Element => (
-  <span class={of === "delivered" ? "mark on" : of === "given_up" ? "mark bad" : "mark"}>
-    {STATES.find(({ value }) => value === of)?.label ?? of}
-  </span>
-)
+export const StateMark = ({
+  of: { lastOutcome, state },
+}: {
+  readonly of: Pick<Delivery, "lastOutcome" | "state">
+}): JSX.Element => {
+  if (state === "delivered") return <span class="mark on">Delivered</span>
+  if (state === "given_up") return <span class="mark bad">Failed</span>
+  return lastOutcome === null ? <span class="mark">Pending</span> : <span class="mark warn">Retrying</span>
+}
 
 const columnsOf = (
   names: Names,
@@ -123,7 +127,7 @@ const columnsOf = (
       </a>
     ),
   },
-  { title: "State", card: "aside", cell: ({ state }) => <StateMark of={state} /> },
+  { title: "State", card: "aside", cell: (delivery) => <StateMark of={delivery} /> },
   { title: "Last response", card: "plain", cell: ({ lastOutcome }) => words.begun(lastOutcome ?? "No response yet") },
   { title: "Attempts", cell: ({ attempts }) => attempts },
   {

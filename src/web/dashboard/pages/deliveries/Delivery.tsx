@@ -73,7 +73,7 @@ export const Delivery = ({ id }: { readonly id: string }): JSX.Element => {
 const Facts = ({ of, names }: { readonly of: DeliveryDetail; readonly names: Names }): JSX.Element => (
   <Pairs>
     <Pair name="State">
-      <StateMark of={of.state} />
+      <StateMark of={of} />
     </Pair>
     <Pair name="Last response">{words.begun(of.lastOutcome ?? "None yet")}</Pair>
     <Pair name="Campaign">{names.campaign(of.campaignId)}</Pair>

@@ -44,17 +44,21 @@ export const ResendFailed = ({
     const payload = { since, ...(businessId === "" ? {} : { businessId }) }
     void run(api.deliveries.sendFailedAgain({ payload }), ({ resent }) => {
       notify(
-        resent === 0 ? "No messages to resend." : resent === 1 ? "1 message resent." : `${resent} messages resent.`,
+        resent === 0
+          ? "Nothing to resend in that time."
+          : resent === 1
+            ? "1 delivery is being sent again."
+            : `${resent} deliveries are being sent again.`,
       )
       onDone()
     })
   }
   return (
-    <Dialog title="Resend failed messages" onClose={onClose}>
+    <Dialog title="Resend failed deliveries" onClose={onClose}>
       <Form onSubmit={submit} errors={errors.reported}>
         <p>
-          Resends messages {businessId === "" ? "" : `of ${business} `}that failed or are waiting for another attempt.
-          Delivered messages aren’t sent again.
+          Resends deliveries {businessId === "" ? "" : `of ${business} `}that failed or are waiting for another attempt.
+          Successful ones aren’t sent again.
         </p>
         <Field label="Created in">
           {(control) => (

@@ -110,7 +110,7 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
           <>
             {" "}
             <span class="mark" title={`The previous secret works until ${words.at(key.previousSecretUntil)}.`}>
-              +1<span class="unseen"> previous secret</span>
+              + previous<span class="unseen"> secret</span>
             </span>
           </>
         )}
@@ -135,7 +135,7 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
           <>
             {" "}
             <span class="mark" title="User management">
-              Users
+              Manage users
             </span>
           </>
         )}
@@ -143,7 +143,9 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
           <>
             {" "}
             <span class="mark" title={`Only from ${key.allowedAddresses.join(", ")}`}>
-              {key.allowedAddresses.length === 1 ? key.allowedAddresses[0] : `${key.allowedAddresses.length} addresses`}
+              {key.allowedAddresses.length === 1
+                ? key.allowedAddresses[0]
+                : `only from ${key.allowedAddresses.length} addresses`}
             </span>
           </>
         )}

@@ -54,7 +54,8 @@ export const RotateKey = ({
         </p>
         {of.previousSecretUntil !== null && of.previousSecretUntil > now && (
           <p class="warning">
-            The secret from the last rotation would work until {words.at(of.previousSecretUntil)}. It stops working now.
+            The secret from the last rotation works until {words.at(of.previousSecretUntil)}. If you rotate again, it
+            stops at once.
           </p>
         )}
         <Field label="Current secret expires" hint="It can take up to 30 seconds to expire everywhere.">

@@ -144,16 +144,17 @@ const Webhooks = ({
   <Card title="Last webhook" page="webhooks" figure={last === null ? "None" : <Ago of={last.createdAt} />}>
     {last !== null && (
       <>
-        <StateMark of={last.state} /> <span>{names.campaign(last.campaignId)}</span>
+        <StateMark of={last} /> <span>{names.campaign(last.campaignId)}</span>
       </>
     )}
-    {failed + retrying > 0 && (
-      <a class="bad" href={href("webhooks", undefined, { state: failed > 0 ? "given_up" : "pending" })}>
-        {[
-          ...(failed > 0 ? [`${words.number(failed)} failed`] : []),
-          ...(retrying > 0 ? [`${words.number(retrying)} retrying`] : []),
-        ].join(", ")}{" "}
-        in the last 24 hours
+    {failed > 0 && (
+      <a class="bad" href={href("webhooks", undefined, { state: "given_up" })}>
+        {words.number(failed)} failed in the last 24 hours
+      </a>
+    )}
+    {retrying > 0 && (
+      <a class="warn" href={href("webhooks", undefined, { state: "pending" })}>
+        {words.number(retrying)} retrying now
       </a>
     )}
     {last === null && "A gate learns by webhooks that a call has ended."}

@@ -5,12 +5,14 @@ import type { Campaign, SetupCheck } from "../../../../platform/http/dashboard/s
 import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { announceUnseen } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
+import { Copy } from "../../parts/Copy.tsx"
 import { useLoad } from "../../parts/load.ts"
 import { Show } from "../../parts/Show.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { href } from "../../router.ts"
 
 const EVERY_MILLIS = 3_000
+const COMMAND = "node dist/main.js check"
 
 export const CheckStep = ({
   campaign,
@@ -38,10 +40,15 @@ export const CheckStep = ({
           <ul class="checks">
             <Item done={check.firstRequestAt !== null} title="The gate reaches the platform">
               {check.firstRequestAt === null ? (
-                <p>
-                  Waiting for the first request with <code class="display">{apiKey.display}</code>. Start the gate, or
-                  run its check: <code>node dist/main.js check</code>
-                </p>
+                <>
+                  <p>
+                    Waiting for the first request with <code class="display">{apiKey.display}</code>. Start the gate, or
+                    run its check:
+                  </p>
+                  <p class="command">
+                    <code>{COMMAND}</code> <Copy text={COMMAND} what="the command" />
+                  </p>
+                </>
               ) : (
                 <p>
                   The first request arrived <Ago of={check.firstRequestAt} />.
@@ -108,7 +115,7 @@ const Undelivered = ({
       <p>
         {last.outcome === "HTTP 401"
           ? "The gate rejected the token. Paste the settings again, with this campaign’s token."
-          : last.outcome === "no answer"
+          : last.outcome === "no response"
             ? `Nothing responds at ${campaign.webhook.url}. Check that the gate runs and can be reached from the platform.`
             : `Check that ${campaign.webhook.url} is the gate’s address.`}{" "}
         <a href={href("webhooks")}>Show deliveries</a>

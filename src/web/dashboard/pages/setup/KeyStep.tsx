@@ -20,6 +20,10 @@ export const suits = ({ expiresAt, permissions, revokedAt, scope }: ApiKey, busi
   permissions.includes("start") &&
   (scope.type === "Unrestricted" || scope.businessIds.includes(businessId))
 
+/** Whether the key can do more than start calls. */
+const isBroad = ({ permissions, userManagement }: ApiKey): boolean =>
+  userManagement || permissions.some((permission) => permission !== "start")
+
 export const KeyStep = ({
   business,
   keys,
@@ -37,11 +41,11 @@ export const KeyStep = ({
   const [id, setId] = useState(chosen?.id ?? NEW)
   const [name, setName] = useState(`Gate for ${business.name}`.slice(0, 100))
   const isNew = id === NEW
+  const existing = keys.find((key) => key.id === id)
   const errors = useErrors<{ readonly name?: string }>(isNew && name.trim() === "" ? { name: "Enter a name." } : {})
   const { busy, failure, run } = useAction()
   const submit = (): void => {
     if (!errors.check()) return
-    const existing = keys.find((key) => key.id === id)
     if (existing !== undefined) {
       onChosen(existing)
       return
@@ -61,6 +65,11 @@ export const KeyStep = ({
       <Chooser
         label="API key"
         newLabel="New API key…"
+        hint={
+          existing !== undefined && isBroad(existing)
+            ? "This key can do more than a gate needs. A new key that can only start calls is safer."
+            : undefined
+        }
         options={keys.map((key) => ({ id: key.id, name: `${key.name} (${key.display})` }))}
         chosen={id}
         onChoose={setId}

@@ -18,7 +18,7 @@ export interface GateInput {
 }
 
 const SECRET_PLACEHOLDER = "<secret of the API key>"
-const TOKEN_PLACEHOLDER = "<value of the webhook's X-Api-Token header>"
+const TOKEN_PLACEHOLDER = "<token of the webhook>"
 
 const settingsOf = (input: GateInput) => ({
   StoreConnectionString: "memory:",
