@@ -20,7 +20,13 @@ const REPORT_MILLIS = 2_000
 const LEAVE_MILLIS = 1_000
 
 const About = Schema.fromJsonString(
-  Schema.Struct({ host: Schema.String, startedAt: Schema.Finite, connections: Schema.Finite }),
+  Schema.Struct({
+    host: Schema.String,
+    startedAt: Schema.Finite,
+    connections: Schema.Finite,
+    /** whether it takes itself off the list when it stops; absent in an earlier release, which does not */
+    leaves: Schema.optionalKey(Schema.Boolean),
+  }),
 )
 const encodeAbout = Schema.encodeSync(About)
 const decodeAbout = Schema.decodeUnknownOption(About)
@@ -28,12 +34,17 @@ const decodeAbout = Schema.decodeUnknownOption(About)
 /** So many instances that are silent are shown: one that dies again and again leaves many. */
 const SILENT_MAX = 10
 
+/** `leaves`: it takes itself off the list when it stops. */
+export interface ListedInstance extends Instance {
+  readonly leaves?: boolean
+}
+
 /**
  * The listed instances, with the description from their last report; of those that are silent, the latest.
  *
  * @param now the store's time (ms since 1970)
  */
-export const instancesOf = ({ instances }: Activity, now: number): ReadonlyArray<Instance> => {
+export const instancesOf = ({ instances }: Activity, now: number): ReadonlyArray<ListedInstance> => {
   const byLastReport = instances.toSorted((a, b) => a.seenAt - b.seenAt)
   const silent = byLastReport.findLastIndex(({ seenAt }) => now - seenAt >= SILENT_MILLIS) + 1
   return byLastReport.slice(Math.max(0, silent - SILENT_MAX)).map(({ about, id, seenAt }) => ({
@@ -132,7 +143,12 @@ export const sendActivity = (
       const connections = (yield* push.tickets).length
       const pending = yield* counts.pending
       const split = splitCounts(pending)
-      yield* instances.report(id, encodeAbout({ host, startedAt, connections }), split.counts, split.refusals)
+      yield* instances.report(
+        id,
+        encodeAbout({ host, startedAt, connections, leaves: true }),
+        split.counts,
+        split.refusals,
+      )
       counts.acknowledge(pending)
       yield* reportSeen
       for (const part of history.parts()) {

@@ -13,7 +13,8 @@ import { ageOf } from "../lib/age.ts"
 import type { Finding } from "../platform-api/model.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import { Store } from "../store/Store.ts"
-import { type Health, type Instance, PLATFORM_CHECK_MILLIS, SILENT_MILLIS } from "./shapes.ts"
+import type { ListedInstance } from "./activity.ts"
+import { type Health, PLATFORM_CHECK_MILLIS, SILENT_MILLIS } from "./shapes.ts"
 
 /** The age at which the result of the IP provider is refreshed (ms). Each check uses one of the provider's lookups. */
 const IP_CHECK_MILLIS = 5 * 60_000
@@ -83,7 +84,7 @@ export const healthOfGates = (
 ): ReadonlyArray<Health> => {
   if (at === undefined)
     return [{ name: "Instances", state: "checking", detail: "Waiting for the first heartbeat.", at: 0 }]
-  const agreement = gates === 1 ? "This is the only instance." : `${gates} instances with the same settings.`
+  const agreement = gates === 1 ? "No other instance reports." : `${gates} instances with the same settings.`
   const instances: Health = {
     name: "Instances",
     state: trouble.length > 0 ? "failed" : "ok",
@@ -97,29 +98,40 @@ export const healthOfGates = (
 
 /**
  * Hosts with instances that have died: they are silent, and no instance has started in their place. One that was stopped is not listed any
- * more.
+ * more. One of an earlier release is not counted: it stays listed when it is stopped.
  *
  * @param since since when this instance has reached the store: shortly after that the others may not have reported yet
  * @param now the store's time (ms since 1970)
  * @param ahead how far the time of day is ahead of it (ms)
  */
 export const healthOfSilent = (
-  instances: ReadonlyArray<Instance>,
+  instances: ReadonlyArray<ListedInstance>,
   { since }: Pick<PeersStatus, "since">,
   now: number,
   ahead = 0,
 ): ReadonlyArray<Health> => {
   if (now - since < SILENT_MILLIS) return []
-  const isSilent = ({ seenAt }: Instance): boolean => now - seenAt >= SILENT_MILLIS
-  const started = instances.filter((each) => !isSilent(each)).map(({ startedAt }) => startedAt)
-  const dead = instances.filter(isSilent).filter(({ seenAt }) => {
+  const silent = instances
+    .filter(({ leaves, seenAt }) => leaves === true && now - seenAt >= SILENT_MILLIS)
+    .toSorted((a, b) => a.seenAt - b.seenAt)
+  // each takes the place of the first that died before it started; it may have died itself since
+  const started = instances.map(({ startedAt }) => startedAt).toSorted((a, b) => a - b)
+  const dead = silent.filter(({ seenAt }) => {
     const successor = started.findIndex((each) => each > seenAt)
     if (successor !== -1) started.splice(successor, 1)
     return successor === -1
   })
   return [...Map.groupBy(dead, ({ host }) => host)].map(([host, those]): Health => {
-    const names = those.map(({ id, seenAt }) => `${id} has not reported since ${isoTime(seenAt + ahead)}`).join(", ")
-    return { name: `Instance ${host}`, state: "failed", detail: `${names}, and did not say that it stops.`, at: now }
+    const names = those
+      .map(({ id, seenAt }) => `${id} has sent no heartbeat since ${isoTime(seenAt + ahead)}`)
+      .join(", ")
+    const they = those.length === 1 ? "It" : "They"
+    return {
+      name: `Instance ${host}`,
+      state: "failed",
+      detail: `${names}. ${they} did not shut down in order.`,
+      at: now,
+    }
   })
 }
 

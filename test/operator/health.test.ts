@@ -1,6 +1,7 @@
-/** What an operator sees of the public keys of tokens. */
+/** What an operator sees of the public keys of tokens, and of instances that died. */
 import { assert, describe, it } from "@effect/vitest"
-import { healthOfKeys } from "../../src/operator/health.ts"
+import { instancesOf } from "../../src/operator/activity.ts"
+import { healthOfKeys, healthOfSilent } from "../../src/operator/health.ts"
 
 const NOW = Date.UTC(2026, 10, 27, 12)
 const MINUTE = 60_000
@@ -50,5 +51,63 @@ describe("the health of the public keys", () => {
     const none = { keys: 0, readAt: 0, nextAt: NOW, usedUntil: 0, problem }
     assert.deepInclude(healthOfKeys(none, NOW)[0]?.facts?.[1], { detail: "0 keys" })
     assert.match(healthOfKeys(none, NOW)[0]?.detail ?? "", /No key is known, so callers with a token are refused\./)
+  })
+})
+
+describe("the health of instances", () => {
+  /** One that has been silent since `seenAt`, or still reports. */
+  const one = (id: string, startedAt: number, seenAt = NOW, leaves = true) => ({
+    id,
+    seenAt,
+    about: JSON.stringify({ host: id, startedAt, connections: 0, ...(leaves ? { leaves } : {}) }),
+  })
+  const BEFORE = NOW - 10 * MINUTE
+  const at = (seconds: number): number => BEFORE + seconds * 1000
+  const down = (instances: ReadonlyArray<ReturnType<typeof one>>) =>
+    healthOfSilent(instancesOf({ instances, buckets: [] }, NOW), { since: BEFORE }, NOW)
+
+  it("says which one has died, and since when", () => {
+    assert.deepStrictEqual(down([one("a", at(0), at(100)), one("b", at(0))]), [
+      {
+        name: "Instance a",
+        state: "failed",
+        detail: "a has sent no heartbeat since 2026-11-27T11:51:40.000Z. It did not shut down in order.",
+        at: NOW,
+      },
+    ])
+  })
+
+  it("says it of several on one host", () => {
+    const onHost = (id: string, seenAt: number) => ({ ...one(id, at(0), seenAt), about: one("h", at(0)).about })
+    assert.deepInclude(down([onHost("a", at(100)), onHost("b", at(200))])[0], {
+      name: "Instance h",
+      detail:
+        "a has sent no heartbeat since 2026-11-27T11:51:40.000Z, b has sent no heartbeat since 2026-11-27T11:53:20.000Z. They did not shut down in order.",
+    })
+  })
+
+  it("is good again when two have died and both have been started again, whichever reported last", () => {
+    const dead = [one("a", at(0), at(100)), one("b", at(0), at(200))]
+    const again = [one("a2", at(110), NOW - 1000), one("b2", at(210), NOW - 500)]
+    const swapped = [one("a2", at(110), NOW - 500), one("b2", at(210), NOW - 1000)]
+    assert.deepStrictEqual(down([...dead, ...again]), [])
+    assert.deepStrictEqual(down([...dead, ...swapped]), [])
+    assert.deepStrictEqual(
+      down([...dead, one("b2", at(210))]).map(({ name }) => name),
+      ["Instance b"],
+    )
+  })
+
+  it("is good again when one that has died twice is up", () => {
+    const twice = [one("a", at(0), at(100)), one("a2", at(110), at(200))]
+    assert.deepStrictEqual(down([...twice, one("a3", at(210))]), [])
+    assert.deepStrictEqual(
+      down(twice).map(({ name }) => name),
+      ["Instance a2"],
+    )
+  })
+
+  it("is not bad because of one of an earlier release, which does not say that it stops", () => {
+    assert.deepStrictEqual(down([one("a", at(0), at(100), false), one("b", at(50))]), [])
   })
 })

@@ -228,7 +228,7 @@ const unread = (
     ...faultAt(`${group}.${setting}`, error),
   })
   if (reason._tag === "Unavailable") {
-    if (reason.reason === "server_error") return failed("BaseUrl", `the vendor fails: ${message}`)
+    if (reason.reason === "server_error") return failed("BaseUrl", message)
     // nobody wrote this setting, so it does not help to name it
     return vendors[group].ownAddress === baseUrl
       ? failed("BaseUrl", `${group} gives no usable answer at ${baseUrl}, its own address: ${message}`)

@@ -93,7 +93,6 @@ export const Console = ({
     setAsking(undefined)
     if (action !== undefined) void orderAndRefresh(client.act(of, action), (outcome) => outcomeText(action, outcome))
   }
-  const ask = (button: ActionButton): void => setAsking({ button, campaign })
   const answerReload = (confirmed: boolean): void => {
     setAsked(undefined)
     if (confirmed) void orderAndRefresh(client.reload(), reloadText, "Reload failed")
@@ -112,6 +111,11 @@ export const Console = ({
   const several = names.length > 1
   // the first is the one of an address without a campaign
   const current = campaign === "" ? (names[0] ?? "") : campaign
+  // rows have numbers that every campaign counts by itself, so what is shown of one is never ordered for another
+  const acts = live === true && shown?.view.campaign === current && shown.view.queue !== null
+  const ask = (button: ActionButton): void => {
+    if (acts) setAsking({ button, campaign })
+  }
   usePolling(
     () => (current === "" ? new Promise<never>(() => {}) : client.budgets(current)),
     BUDGETS_MILLIS,
@@ -136,7 +140,7 @@ export const Console = ({
   const showTicket = ({ campaign: of, row, state }: FoundTicket): void => {
     const page = Math.floor(row / ROWS) * ROWS
     if (of !== current) choose(of)
-    // after the effect that begins anew
+    // after the effect that goes to the first page
     setTimeout(() => move(state === "waiting" ? { firstPlace: page } : { firstSlot: page }))
     const list = document.querySelector<HTMLElement>(state === "waiting" ? ".queue" : ".slots")
     list?.scrollIntoView({ block: "nearest" })
@@ -171,6 +175,7 @@ export const Console = ({
     if (isShown && first !== undefined) focusHeading()
   }, [isShown])
 
+  const isAway = shown?.view.queue === null
   const mine = campaigns?.campaigns.find(({ name }) => name === shown?.view.campaign)
   const askToBlock = (address: string): void => setAsked({ what: "block", address })
   const isBlocked = (address: string): boolean => blockOf(address, addresses) !== undefined
@@ -189,8 +194,8 @@ export const Console = ({
       session={
         <>
           {live !== undefined && (
-            <Mark of={live ? "good" : "bad"} soft>
-              {live ? "Live" : "Disconnected"}
+            <Mark of={live ? (isAway ? "soon" : "good") : "bad"} soft>
+              {live ? (isAway ? "Old figures" : "Live") : "Disconnected"}
             </Mark>
           )}
           {isShown && (
@@ -210,7 +215,7 @@ export const Console = ({
       <Headline
         text={headline}
         ordered={awaits === "" ? ordered : ""}
-        elsewhere={brokenElsewhere(campaigns, current, shown?.view.health)}
+        elsewhere={live === false ? [] : brokenElsewhere(campaigns, current, shown?.view.health)}
         view={live === false || awaits !== "" ? undefined : shown?.view}
         queueView={awaits === "" && live !== false && shown?.view.queue !== null ? shown?.queueView : undefined}
         onAct={ask}
@@ -316,5 +321,5 @@ const uncheckedNote = (
     passed + blocked === 0
       ? ""
       : `${count(passed + blocked)} addresses not checked${where}: ${count(passed)} allowed, ${count(blocked)} blocked. `
-  return `${unchecked}${offered === 0 ? "" : `Another way was offered ${count(offered)} times${where}, and taken ${count(total("offersTaken"))} times.`}`.trim()
+  return `${unchecked}${offered === 0 ? "" : `${several ? "All campaigns: another" : "Another"} way offered ${count(offered)} times, taken ${count(total("offersTaken"))}.`}`.trim()
 }

@@ -33,8 +33,8 @@ const forPlatform = ({ disrupted, platform }: Pick<Served, "disrupted" | "platfo
 /** @param budget undefined where the gate has not named it */
 const forBudget = (campaign: string, budget: string | undefined): string =>
   budget === undefined
-    ? `See which budget it is with \`voicegate budget show ${campaign}\`. Add to it, or wait until it begins anew.`
-    : `Add to the budget, or wait until it begins anew: \`voicegate budget adjust ${campaign} ${budget} --add 50 --reason "why"\`.`
+    ? `See which budget it is with \`voicegate budget show ${campaign}\`. Add to it, or wait until it resets.`
+    : `Add to the budget, or wait until it resets: \`voicegate budget adjust ${campaign} ${budget} --add 50 --reason "why"\`.`
 
 /** About the state of a campaign; empty where nothing is to be done, or the buttons beside it do it. */
 export const adviceFor = (campaign: string, served: Served, now: number, terms: Terms): string => {
@@ -57,13 +57,13 @@ const CHECKS: ReadonlyArray<readonly [string, string]> = [
   ["Store", "Look at the load of Redis, and at the network between it and the gate."],
   [
     "Platform",
-    "Correct what the check names, and reload the settings. If the platform is down, look at its status page, and wait.",
+    "If the vendor is down, look at its status page, and wait: callers are called when it responds. Otherwise correct what the check names, and reload the settings.",
   ],
   ["IP provider", "Check the provider’s key and quota."],
   ["Identity keys", "Check the server that `Identity.JwksUrl` names."],
   [
     "Instance ",
-    "Look at its log, and start it again. Its callers connect to another instance by themselves, and nobody loses a place.",
+    "Look at that host: is the process alive, and what does its log end with? Start it again. Its callers connect to another instance by themselves, and nobody loses a place.",
   ],
   ["Instances", "Give all instances the same settings and the same database, and reload them."],
 ]

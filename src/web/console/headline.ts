@@ -171,7 +171,7 @@ const withoutStore = (view: View, queueView: QueueView | undefined): Headline =>
 
 /** While the gate and the store answer. */
 const ofQueue = (view: QueueView): Headline => {
-  const { campaign, now, queue } = view
+  const { campaign, campaigns, now, queue } = view
   const state = stateOf(queue, now, view)
   const level = levelOf(queue, now, view)
   const advice = adviceFor(campaign, queue, now, view)
@@ -186,7 +186,7 @@ const ofQueue = (view: QueueView): Headline => {
   const both = { level: "bad", advice: joined(advice, adviceForCheck(first)) } as const
   if (level === "bad") return { ...both, title: state.title, meaning: state.meaning, also: `${title}. ${said(first)}` }
   // the buttons are those of the campaign that is shown
-  const whose = of !== "" && of !== campaign ? `Campaign ${campaign}: ` : ""
+  const whose = campaigns.length > 1 && of !== campaign ? `Campaign ${campaign}: ` : ""
   return { ...both, title, meaning: said(first), also: `${whose}${stateText(state)}` }
 }
 

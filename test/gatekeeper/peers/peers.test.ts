@@ -60,7 +60,7 @@ describe("instances on one store with different settings", () => {
     Effect.gen(function* () {
       const store = yield* makeStore
       const gate = yield* open(store, slots(3))
-      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "This is the only instance." })
+      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "No other instance reports." })
       const other = yield* open(store, slots(5))
       yield* TestClock.adjust(UNTIL_SAID)
       expect(yield* instances(gate)).toMatchObject({

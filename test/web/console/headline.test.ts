@@ -62,7 +62,7 @@ describe("the headline", () => {
       level: "bad",
       title: "Budget used up",
       advice:
-        'Add to the budget, or wait until it begins anew: `voicegate budget adjust default day --add 50 --reason "why"`.',
+        'Add to the budget, or wait until it resets: `voicegate budget adjust default day --add 50 --reason "why"`.',
     })
     expect(say({}).meaning).toMatch(/^Too little is left of the budget day until .* Running calls are ended\.$/)
     expect(say({ usedUp: { ...day, endsCalls: false } }).meaning).toMatch(/when their turn comes\.$/)
@@ -114,10 +114,16 @@ describe("the headline", () => {
     expect(advice({ ...platform, state: "rate_limited" })).toMatch(/ask the platform for more requests/)
     expect(advice(undefined)).toBe("")
     const failing = (name: string) => headline(viewOf({ health: [check(name, "failed", "no")] }))
+    expect(failing("Platform, default").advice).toMatch(/^If the vendor is down, .* Otherwise correct what the check/)
     for (const name of ["Store", "Store, sales", "Platform", "IP provider", "Identity keys", "Instances"])
       expect(failing(name).advice, name).not.toBe("")
-    expect(failing("Instance vm")).toMatchObject({ title: "Instance vm is down", also: "Taking calls." })
-    expect(failing("Instance vm").advice).toMatch(/^Look at its log, and start it again/)
+    expect(failing("Instance vm")).toMatchObject({
+      title: "Instance vm is down",
+      also: "Campaign default: Taking calls.",
+    })
+    const alone = viewOf({ campaigns: ["default"], health: [check("Instance vm", "failed", "no")] })
+    expect(headline(alone).also).toBe("Taking calls.")
+    expect(failing("Instance vm").advice).toMatch(/^Look at that host: .* nobody loses a place\.$/)
   })
 
   it("has the time when what is ordered or used up ends by itself", () => {

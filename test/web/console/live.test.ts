@@ -16,6 +16,8 @@ describe.concurrent("the console", () => {
       await shows(tab, "waiting", "2")
       gate.setAway(true)
       await heading(tab, "Store unreachable")
+      await tab.getByText("Old figures", { exact: true }).waitFor()
+      expect(await rows(tab, "Waiting").getByRole("button").count()).toBe(0)
       await tab.getByRole("alert").getByText("Store unreachable.").waitFor({ state: "attached" })
       await eventually(
         "the title",
@@ -66,10 +68,10 @@ describe.concurrent("the console", () => {
   )
 
   it(
-    "says which campaign it waits for, and has no buttons until it knows that campaign",
+    "says which campaign it waits for, and has no buttons and no keys until it knows that campaign",
     visiting(
       1,
-      0,
+      3,
       async ({ signIn }) => {
         const tab = await signIn()
         await heading(tab, "Taking calls")
@@ -85,11 +87,61 @@ describe.concurrent("the console", () => {
         await heading(tab, "Loading sales…")
         await tab.getByText("The gate is asked for this campaign. What is shown below is of default.").waitFor()
         expect(await button(tab, "Pause calls").count()).toBe(0)
+        // its callers are numbered as those of the other campaign
+        expect(await rows(tab, "Waiting").count()).toBe(2)
+        expect(await rows(tab, "Waiting").getByRole("button").count()).toBe(0)
+        for (const key of ["n", "p", "d", "?"]) await tab.keyboard.press(key)
+        // the only dialog: the keys before opened none
+        await tab.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
+        expect(await tab.getByRole("dialog").count()).toBe(1)
+        await tab.keyboard.press("Escape")
         release()
         await heading(tab, "Taking calls")
         await button(tab, "Pause calls").waitFor()
       },
       { campaigns: ["sales"] },
+    ),
+  )
+
+  it(
+    "names no other campaign with a problem while the gate does not answer, because that is not known",
+    visiting(
+      1,
+      0,
+      async ({ signIn, context }) => {
+        const tab = await signIn()
+        await heading(tab, "Taking calls")
+        await tab.route(/api\/campaigns/, async (route) => {
+          const response = await route.fetch()
+          const view = await response.json()
+          const [one, sales] = view.campaigns
+          const down = { ...sales, figures: { ...sales.figures, disrupted: true } }
+          await route.fulfill({ response, json: { ...view, campaigns: [one, down] } })
+        })
+        const elsewhere = tab.getByRole("list", { name: "Other campaigns with a problem" })
+        await elsewhere.waitFor()
+        await context.setOffline(true)
+        await heading(tab, "Disconnected")
+        expect(await elsewhere.count()).toBe(0)
+        await tab.unrouteAll({ behavior: "ignoreErrors" })
+      },
+      { campaigns: ["sales"] },
+    ),
+  )
+
+  it(
+    "has a full bar for a budget of which nothing is used",
+    visiting(
+      1,
+      0,
+      async ({ signIn }) => {
+        const tab = await signIn()
+        const budget = rows(tab, "Budgets")
+        await budget.getByText("60 min").first().waitFor()
+        expect(await budget.locator(".gauge > div").getAttribute("style")).toBe("transform: scaleX(1);")
+        await tab.getByRole("columnheader", { name: "Resets" }).waitFor()
+      },
+      { budgets: [{ Name: "team", Of: "campaign", Unit: "minutes", Per: "day", Cap: 60 }] },
     ),
   )
 
@@ -108,10 +160,13 @@ describe.concurrent("the console", () => {
         await route.fulfill({ response, json })
       })
       await heading(tab, "Instance vm-2 is down")
-      await tab.getByText("What to do: Look at its log, and start it again.").waitFor()
+      await tab
+        .getByText("What to do: Look at that host: is the process alive, and what does its log end with?")
+        .waitFor()
       await tab.getByRole("row", { name: /^dead vm-2 – – 0:4\d ago$/ }).waitFor()
       await tab.getByText(/^1 of \d checks fail: Instance vm-2$/).waitFor()
       expect(await violations(tab)).toEqual([])
+      await tab.unrouteAll({ behavior: "ignoreErrors" })
     }),
   )
 

@@ -47,12 +47,12 @@ const COLUMNS: ReadonlyArray<Column<Balance>> = [
           {each.overrun > 0 ? `none, ${amount(each.overrun, each)} over` : amount(each.left, each)}
         </Mark>
         <div class="gauge" data-mark={markOf(each)} aria-hidden="true">
-          <div style={{ transform: `scaleX(${usedOf(each)})` }} />
+          <div style={{ transform: `scaleX(${1 - usedOf(each)})` }} />
         </div>
       </>
     ),
   },
-  { title: "Begins anew", cell: ({ resetsAt }) => chosenTime(Date.parse(resetsAt)) },
+  { title: "Resets", cell: ({ resetsAt }) => chosenTime(Date.parse(resetsAt)) },
   { title: "Of", cell: ({ of, per }) => `the ${of}, each ${per}` },
   { title: "Settled", class: "number", cell: (each) => amount(each.settled, each) },
   { title: "Held", class: "number", cell: (each) => amount(each.held, each) },

@@ -74,7 +74,7 @@ const heldText = ({ doubts, live }: QueueView["queue"], others: number): string 
       (doubts === 0 ? "" : `, ${count(doubts)} unconfirmed`)
 
 const averageText = ({ averageMillis }: QueueView["queue"]): string =>
-  averageMillis === 0 ? "" : `A call takes ${duration(averageMillis)}`
+  averageMillis === 0 ? "" : `Average call ${duration(averageMillis)}`
 
 const accountText = ({ account: name, queue: { account } }: QueueView): string => {
   if (account === undefined) return ""

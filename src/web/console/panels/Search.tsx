@@ -102,7 +102,7 @@ export const Search = ({
             <span class="search-row">
               <input
                 {...control}
-                placeholder="Ticket 64ee42b03b, 203.0.113.7, or a customer"
+                placeholder="Ticket, address, customer"
                 autoComplete="off"
                 spellcheck={false}
                 maxLength={260}
