@@ -21,7 +21,7 @@ export default defineConfig({
   test: {
     pool: "threads",
     // many tests wait: with one for each of the two cores, half of the time would be lost
-    maxWorkers: 6,
+    maxWorkers: 5,
     experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/summary-reporter.ts"],

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { WebSocket } from "ws"
+import { adviceFor } from "../../src/web/console/advice.ts"
 import { stateOf } from "../../src/web/console/campaign-state.ts"
 import { type Bench, type Gate, runProgram, settingsFor } from "../harness/gate.ts"
 import { ask, field } from "../harness/http.ts"
@@ -20,6 +21,7 @@ export interface Told {
   /** the last position that the last caller in line was sent */
   readonly caller: string
   readonly newcomer: string
+  /** the console's, with what to do */
   readonly headline: string
   readonly log: ReadonlyArray<string>
   /** the state that the metrics show, with the code and the setting of a refusal */
@@ -160,7 +162,7 @@ export const watchOutage = async (
       at: second,
       caller: told(pages.at(-1)?.last()),
       newcomer: `${newcomer.status}, ${told(newcomer.json)}`,
-      headline: `${title}: ${meaning}`,
+      headline: `${title}: ${meaning} ${adviceFor("default", queue, Number(view.now), {})}`,
       log: gate
         .output()
         .slice(logFrom)

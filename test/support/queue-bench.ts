@@ -264,6 +264,9 @@ export const makeBench = Effect.fnUntraced(function* (
       limit: { readonly millis: number; readonly ends: boolean } | undefined,
     ) => step(queue().silence?.(at(), id, silentMillis, limit) ?? Effect.die("the queue hears no silence")),
     end: (...ids: ReadonlyArray<string>) => step(queue().end(at(), ids)),
+    /** The platform reports the end of a session, and for how long it ran. */
+    endedAfter: (seconds: number, ...ids: ReadonlyArray<string>) =>
+      step(queue().end(at(), ids, "webhook", undefined, seconds)),
     /** The end of a session, as the platform or the audit reports it. */
     reported: (by: EndReporter, ...ids: ReadonlyArray<string>) => step(queue().end(at(), ids, by)),
     /** The same as one of several attempts, of which some are lost. */

@@ -100,7 +100,7 @@ export const bind = (
     db.zadd(keys.limits, nextDue(s.now, end), id)
   }
   if (ticket.billed !== undefined && offerMillis === undefined) ticket.billed = s.now
-  if (s.context.events === true && offerMillis === undefined) ticket.began = s.now
+  if ((s.context.events === true || isLimited) && offerMillis === undefined) ticket.began = s.now
   if (offerMillis !== undefined) {
     ticket.offerBefore = deadline
     // the end of a session without its offer measures from here how long its caller held the slot

@@ -60,7 +60,8 @@ export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | Rate
             taken.quota = false
           }),
         ),
-        Effect.tapError(() =>
+        // or interrupted, because it does not answer
+        Effect.onError(() =>
           // one node of a cluster may be down: try the others first
           Effect.sync(() => notGivenBack.postpone(taken)),
         ),

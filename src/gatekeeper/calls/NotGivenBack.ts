@@ -79,6 +79,7 @@ export const layer: Layer.Layer<NotGivenBack> = Layer.sync(NotGivenBack, () => {
       const known = remembered.get(id)
       if (known !== undefined) {
         known.ticket ||= taken.ticket
+        known.quota ||= taken.quota
         return true
       }
       if (!hasRoom(network) || !callers.acquire(caller)) return false

@@ -124,6 +124,27 @@ export const lengths = (test: QueueTest): void => {
   )
 
   test(
+    "how long a called caller's call has run over is counted from its start, as the vendor says its length",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* limited(q, "t1", 60 * SECOND)
+        yield* q.wait("t2")
+        yield* q.attach("t2")
+        yield* q.end("session of t1")
+        assert.deepStrictEqual(overruns(q), [undefined])
+        yield* TestClock.adjust(25 * SECOND)
+        const started = yield* q.start("t2")
+        const lease = started._tag === "starting" ? started.lease : ""
+        const endsAt = (yield* q.now) + 600 * SECOND
+        assert.strictEqual(yield* q.bind("t2", lease, ["session of t2"], {}, undefined, { endsAt }), "live")
+        yield* TestClock.adjust(650 * SECOND)
+        yield* q.endedAfter(640, "session of t2")
+        assert.deepStrictEqual(overruns(q), [40 * SECOND])
+      }),
+  )
+
+  test(
     "a late end of a call says how long it has run over, and a call that ends before is no such end",
     { slots: 2 },
     (q) =>

@@ -64,7 +64,7 @@ export interface Ticket {
    * began
    */
   billed?: number | undefined
-  /** of a call whose campaign reports events: since when it runs; absent where a gate of an older version has bound it, or before it does */
+  /** of a call with a limit, or whose campaign reports events: since when it runs; absent where a gate of an older version has bound it, or before it does */
   began?: number | undefined
   /** of a start in doubt whose time budgets hold: the caller, as the rate limiter knows him */
   payer?: string | undefined

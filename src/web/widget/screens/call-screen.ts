@@ -71,7 +71,6 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     captions.ariaPressed = String(settings.captions)
     // one who writes reads the answers
     transcript.element.hidden = !(settings.captions || writes) || transcript.isEmpty()
-    stage.hidden = writes && !transcript.element.hidden
     transcript.trim()
   }
   return {
@@ -102,6 +101,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       writes = state.writing === true
       microphone.hidden = writes
       captions.hidden = writes
+      timer.hidden = writes
       field.hidden = !state.takesText
       const trouble = troubleOf(state)
       setText(notice, trouble && say(trouble))

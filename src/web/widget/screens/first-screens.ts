@@ -108,7 +108,7 @@ export const createFirstScreen = (
       const [heading, body] = [title(), text()]
       return {
         nodes: [
-          picture(microphoneIcon(), "off"),
+          picture(microphoneIcon(), "off bad"),
           heading,
           body,
           actions(button("try-again", "begin", "primary"), button("cancel", "leave", "quiet")),

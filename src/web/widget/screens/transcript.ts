@@ -53,11 +53,12 @@ export const createTranscript = (say: Say, agent: () => string): Transcript => {
   let turns: ReadonlyArray<Turn> = []
   const name = (role: Role): string => (role === "agent" ? agent() || say("in-call.agent") : say("in-call.you"))
   const trim = (): void => {
-    // it fades in the first pixels; what is above the window is seen in no case
-    const top = element.scrollTop < 0 ? 0 : element.getBoundingClientRect().top + 7
+    // it fades in the first pixels; one who has scrolled back sees all
+    const top = element.scrollTop < 0 ? -Infinity : element.getBoundingClientRect().top + 7
     for (const each of list.children)
       each.classList.toggle("cut", each !== list.lastChild && each.getBoundingClientRect().top < top)
   }
+  element.onscroll = trim
   return {
     element,
     trim,

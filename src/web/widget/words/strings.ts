@@ -30,7 +30,7 @@ export const defaultStrings = {
   "no-microphone.busy.title": "Your microphone is in use",
   "no-microphone.busy": "Close other apps that use your microphone, then try again.",
   "no-microphone.no-sound.title": "Audio isn’t available on this page",
-  "no-microphone.no-sound": "Your browser or this site’s settings are blocking audio.",
+  "no-microphone.no-sound": "Your browser or this site blocks audio. Try another browser.",
   "connecting.gate": "Connecting",
   "connecting.agent": "Connecting your call",
   "connecting.held": "The agent is busy. Please hold.",

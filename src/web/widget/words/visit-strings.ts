@@ -1,6 +1,6 @@
 /** The texts of `screens.js` that nothing before a visit needs, in English. As with the first ones, `languages/*.json` has them in others. */
 export const visitStrings = {
-  "waiting.budget": "The call time is used up. Calls resume by {time}. You’ll keep your place.",
+  "waiting.budget": "Calls resume by {time}. You’ll keep your place.",
   "in-call.title": "In call",
   "in-call.you": "You",
   "in-call.agent": "Agent",
@@ -20,7 +20,7 @@ export const visitStrings = {
   "ended.join": "Join again",
   "ended.lasted": "The call lasted {time}.",
   "ended.remote": "The agent ended the call.",
-  "ended.lost": "The connection to the agent broke.",
+  "ended.lost": "The connection was lost.",
   "ended.unreached": "We couldn’t reach the agent.",
   "ended.interrupted": "Reloading or leaving the page ends the call.",
   "ended.no-sound": "Your browser couldn’t play or record audio.",

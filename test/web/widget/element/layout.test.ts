@@ -64,7 +64,16 @@ describe("a transcript", () => {
       inPanel(frame, `Number(getComputedStyle([...panel.querySelectorAll(".messages li")].at(${which})).opacity)`)
     expect(await seen(-1)).toBeGreaterThan(0.9)
     expect(await seen(0)).toBeLessThan(0.1)
-    await inPanel(frame, `panel.querySelector(".messages").scrollTo(0, -1000)`)
+    // at once: the next tick would be a quarter of a second later
+    const whole = await inPanel<boolean>(
+      frame,
+      `(async () => {
+        panel.querySelector(".messages").scrollTo(0, -1000)
+        for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame)
+        return !panel.querySelector(".messages li").classList.contains("cut")
+      })()`,
+    )
+    expect(whole).toBe(true)
     await eventually("the first message", async () => (await seen(0)) > 0.9)
   })
 })

@@ -178,12 +178,12 @@ describe("each state of the widget", () => {
     const tab = await open("")
     const frame = await preview(tab, 440)
     await tell(tab, { captions: "off" }, "writing")
-    await frame.waitForTimeout(200)
-    const shown = await inPanel<ReadonlyArray<boolean>>(
-      frame,
-      `[".messages", ".captions", ".mood"].map((each) => panel.querySelector(each).checkVisibility())`,
-    )
-    expect(shown).toEqual([true, false, false])
+    const shown = (): Promise<string> =>
+      inPanel(
+        frame,
+        `[".messages", ".captions", ".mood", ".bar [role=timer]"].map((each) => panel.querySelector(each)?.checkVisibility()).join()`,
+      )
+    await eventually("the answers", async () => (await shown()) === "true,false,false,false")
   })
 
   it("shows in the lowest window what is said in a call, and what warns of its end", async () => {

@@ -118,7 +118,10 @@ describe("the widget", () => {
         Overflow: { AfterSeconds: 60, Offers: ["Call the shop tel:+49301234567"] },
       },
     }
-    const tab = await begin({ settings })
+    await widget.begin({ settings })
+    // the budget was used up after the page had asked
+    await widget.visitor.context.route("**/api/availability?*", (route) => route.fulfill({ json: { state: "open" } }))
+    const tab = await widget.open()
     await click(tab, "Start a call")
     const panel = tab.locator("voice-agent .panel")
     await panel.getByRole("heading", { name: /call time is used up/i }).waitFor()

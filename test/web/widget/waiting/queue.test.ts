@@ -266,7 +266,7 @@ describe("the queue", () => {
     // it holds the minute
     const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
-    await see(second, /^The call time is used up\. Calls resume by .+\. You’ll keep your place\.$/)
+    await see(second, /^Calls resume by .+\. You’ll keep your place\.$/)
     await see(second, /^Keep this tab open\. /)
     // what it has not used is given back
     hangUp()
