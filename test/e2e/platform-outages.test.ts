@@ -30,7 +30,8 @@ const unavailable: Expected = {
 }
 const rejected: Expected = {
   caller: /^agent unavailable, no estimate$/,
-  headline: /^Platform refuses calls: .*\(API_KEY_INVALID\)\. .*Correct VoiceAiPlatform\.ApiSecretToken, and reload the settings\.$/,
+  headline:
+    /^Platform refuses calls: .*\(API_KEY_INVALID\)\. .*Correct VoiceAiPlatform\.ApiSecretToken, and reload the settings\.$/,
   log: /The platform refuses campaign default \(API_KEY_INVALID\): check VoiceAiPlatform\.ApiSecretToken\./,
   metric: /^rejected API_KEY_INVALID VoiceAiPlatform\.ApiSecretToken$/,
   readiness: '{"default":"rejected"}',

@@ -101,7 +101,6 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       writes = state.writing === true
       microphone.hidden = writes
       captions.hidden = writes
-      timer.hidden = writes
       field.hidden = !state.takesText
       const trouble = troubleOf(state)
       setText(notice, trouble && say(trouble))
@@ -109,7 +108,8 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     },
     tick: (state, now) => {
       if (state.name === "in-call") {
-        setText(timer, clock(now - state.since))
+        // a chat needs no clock
+        setText(timer, writes ? "" : clock(now - state.since))
         setText(warning, endWarning(state, say, now))
         quiet = spoke === 0 && transcript.isEmpty() && now - state.since > QUIET_AFTER
       }
