@@ -93,9 +93,9 @@ export class Caller {
     }
   }
 
-  /** Whether it waits with this ticket, and its page is there. */
+  /** Whether it waits with this ticket, and its page is there. One that starts its call takes no offer any more. */
   waitsWith(ticket: string): boolean {
-    return !this.over && !this.away && this.ticket === ticket
+    return !this.over && !this.away && this.ticket === ticket && this.starts === 0
   }
 
   request(): void {

@@ -283,5 +283,7 @@ export const crowdOf = (seed: number, callers: number): Plan => {
     }
   })
   const { account: _, ...own } = plan
-  return { ...own, maxLength: 10_000, concurrent: 0, hourly: 0, slots: 1, slotsFromPlatform: false, actions }
+  // without an account nobody asks another campaign
+  const control = { ...plan.control, ...(plan.control.overflow && controlOf(seed, false)) }
+  return { ...own, control, maxLength: 10_000, concurrent: 0, hourly: 0, slots: 1, slotsFromPlatform: false, actions }
 }

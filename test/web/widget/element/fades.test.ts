@@ -96,7 +96,7 @@ describe("a screen of the floating widget", () => {
 
   it("that was scrolled fades where it was, and the next one is read from its top", async () => {
     const tab = await open('<voice-agent mode="floating" open></voice-agent>', {
-      browsing: { reducedMotion: "no-preference", viewport: { width: 640, height: 300 } },
+      browsing: { reducedMotion: "no-preference", viewport: { width: 640, height: 240 } },
     })
     await widget.rig.hold()
     await click(tab, "Start a call")
